@@ -6,6 +6,7 @@ import { isHttp, kubernetesPortProtocol, type Protocol } from "@istiod/service-d
 import { type AnalysisContext, type Analyzer, rule } from "../analyzer.js";
 import { nearestNames } from "@istiod/settings";
 import { selectedPods } from "../queries/pods.js";
+import { sidecarsIn } from "../queries/clients.js";
 import { listNames } from "../suggestions.js";
 import { isControlPlane, isManagedGateway } from "../queries/objects.js";
 import { checkConsistency } from "./multi-cluster-service.js";
@@ -145,6 +146,7 @@ function checkExternalName({ spec, namespace }: ServiceObject, { q, report }: An
   if (spec.type !== "ExternalName" || spec.externalName === "") return;
   const { outboundTrafficPolicy } = mesh(q);
   if (outboundTrafficPolicy?.mode !== OutboundMode.REGISTRY_ONLY || q.keys(sidecarsByNamespace).length > 0) return;
+  if (q.call(sidecarsIn, namespace).length === 0) return;
   const host = spec.externalName.replace(/\.$/, "");
   if (q.call(destinationHost, { host, namespace, exportTo: [] }) !== undefined) return;
   report(

@@ -47,13 +47,15 @@ function checkPlaintext({ spec }: PeerAuthenticationObject, { q, report }: Analy
   report(
     "MESH0017",
     ["spec", "mtls"],
-    "mode STRICT rejects every request of sidecars: they send plaintext, because enableAutoMtls of the mesh configuration is false, and no DestinationRule has tls mode ISTIO_MUTUAL; set enableAutoMtls to true, or add one",
+    "mode STRICT rejects every request of sidecars: they send plaintext, because enableAutoMtls of the mesh configuration is false, and no DestinationRule has tls mode ISTIO_MUTUAL or MUTUAL; set enableAutoMtls to true, or add one",
   );
 }
 
-/** DestinationRules with mutual TLS of the mesh, in one bucket. */
-const mutualRules = index(destinationRules, "withMeshTls", (rule) =>
-  tlsSettings(rule).some(({ tls }) => tls.mode === TlsMode.ISTIO_MUTUAL) ? ["mutual"] : [],
+/** DestinationRules with mutual TLS, by certificates of the mesh or of files, in one bucket. */
+const mutualRules = index(destinationRules, "withMutualTls", (rule) =>
+  tlsSettings(rule).some(({ tls }) => tls.mode === TlsMode.ISTIO_MUTUAL || tls.mode === TlsMode.MUTUAL)
+    ? ["mutual"]
+    : [],
 );
 
 /**
