@@ -3,11 +3,14 @@ import {
   requestAuthenticationKind,
   type RequestAuthenticationObject,
   requestAuthentications,
+  servicesByNamespace,
 } from "@istiod/config-schema";
 import type { JWTRule } from "@istiod/istio-api/security/v1beta1/request_authentication";
 import { AddressRules, describeSource } from "@istiod/jwks";
 import { features, type JwksProblem, jwksProblems } from "@istiod/push-context";
-import { explainMissingHost, kubernetesName, namespacesOfHost } from "../../queries/destination-hosts.js";
+import { kubernetesName, namespacesOfHost } from "../../queries/destination-hosts.js";
+import { nearestNames } from "@istiod/settings";
+import { quotedNearest } from "../../suggestions.js";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 
 export const keySetAnalyzer: Analyzer = {
@@ -27,7 +30,10 @@ export const keySetAnalyzer: Analyzer = {
   ],
 };
 
-/** Reports URIs of keys at Services that do not exist. */
+/**
+ * Reports URIs of keys at Services that do not exist, with a name similar to one that does. Istiod looks hosts up in
+ * DNS, which also has Services that istiod does not discover, and pods of headless Services.
+ */
 function checkServices({ spec }: RequestAuthenticationObject, { q, report }: AnalysisContext): void {
   const domain = features.domainSuffix(q);
   for (const [i, { jwksUri }] of spec.jwtRules.entries()) {
@@ -35,11 +41,16 @@ function checkServices({ spec }: RequestAuthenticationObject, { q, report }: Ana
     const { hostname } = new URL(jwksUri);
     const host = hostname.endsWith(".svc") ? `${hostname}.${domain}` : hostname;
     const named = kubernetesName(host, domain);
-    if (named === undefined || q.call(namespacesOfHost, host).length > 0) continue;
+    if (named === undefined || named.name.includes(".") || q.call(namespacesOfHost, host).length > 0) continue;
+    const near = nearestNames(
+      named.name,
+      q.read(servicesByNamespace, named.namespace).map(({ name }) => name),
+    );
+    if (near.length === 0) continue;
     report(
       "IST0101",
       ["spec", "jwtRules", i, "jwksUri"],
-      `referenced Service ${named.namespace}/${named.name} not found, so that keys cannot be fetched: ${explainMissingHost(q, { host, namespace: named.namespace, exportTo: [] })}`,
+      `referenced Service ${named.namespace}/${named.name} not found, so that keys cannot be fetched${quotedNearest(near)}`,
       "Warning",
     );
   }
