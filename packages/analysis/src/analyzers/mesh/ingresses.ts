@@ -47,7 +47,7 @@ function checkClass(ingress: IngressObject, context: AnalysisContext): void {
   );
 }
 
-/** Reports a class that no IngressClass has and whose name is similar to one that is served. */
+/** Reports a class that no IngressClass has and whose name is a misspelling of one that is served. */
 function checkSpelling({ namespace, name, annotations, spec }: IngressObject, { q, report }: AnalysisContext): void {
   const { ingressClass, ingressControllerMode } = mesh(q);
   const annotated = annotations[ingressClassAnnotation];
@@ -55,13 +55,26 @@ function checkSpelling({ namespace, name, annotations, spec }: IngressObject, { 
   if (named === undefined || named === ingressClass || ingressControllerMode === Mode.OFF) return;
   if (q.read(ingressClasses, named) !== undefined || q.call(isServedIngress, `${namespace}/${name}`)) return;
   const served = q.keys(ingressClasses).filter((key) => isIstioClass(q.read(ingressClasses, key)?.spec.controller));
-  const near = nearestNames(named, annotated === undefined ? [ingressClass, ...served] : [ingressClass]);
+  const candidates = annotated === undefined ? [ingressClass, ...served] : [ingressClass];
+  if (candidates.some((candidate) => isVariant(named, candidate))) return;
+  const near = nearestNames(named, candidates);
   if (near.length === 0) return;
   report(
     "MESH0042",
     annotated === undefined ? ["spec", "ingressClassName"] : ["metadata", "annotations", ingressClassAnnotation],
-    `the Ingress is not served: there is no IngressClass ${named}${quotedNearest(near)}`,
+    `the Ingress is not served by this istiod: its class is ${JSON.stringify(named)}${quotedNearest(near)}`,
   );
+}
+
+/** Reports whether two classes are likely those of two control planes: `istio` and `istio-1`, `istio2` or `istio-b`. */
+function isVariant(a: string, b: string): boolean {
+  const [wordsOfA, wordsOfB] = [wordsOf(a), wordsOf(b)];
+  const without = (name: string): string => name.replace(/[-_.\d]/g, "");
+  return without(a) === without(b) || wordsOfA.includes(b) || wordsOfB.includes(a);
+}
+
+function wordsOf(name: string): readonly string[] {
+  return name.split(/[-_.]/);
 }
 
 /** Reports default backends, to which gateways do not route. Istio ignores them too, and logs that. */
