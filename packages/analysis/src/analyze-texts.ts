@@ -25,6 +25,7 @@ import { isReported } from "./analyzers/schema.js";
 import { assumeIngressGateway } from "./assumed-ingress-gateway.js";
 import { findings, findingsOf } from "./findings.js";
 import { writeNow } from "./now.js";
+import { writeWholeCluster } from "./served.js";
 import { FileLines, messageAt } from "./messages/places.js";
 import { type Message, messageOfProblem, sortMessages } from "./messages/message.js";
 import { isSuppressed, isSuppressedByObject, type Suppression } from "./messages/suppression.js";
@@ -58,8 +59,8 @@ export interface TextsToAnalyze {
   readonly revision?: string;
   readonly suppressions?: readonly Suppression[];
   /**
-   * Set if the files have all objects of a cluster, so that no ingress gateway is assumed. Default: false, one is
-   * assumed to be installed unless the mesh configuration disables Ingress.
+   * Set if the files have all objects of a cluster, so that no workload is missing, and no ingress gateway is assumed.
+   * Default: false, one is assumed to be installed unless the mesh configuration disables Ingress.
    */
   readonly isWholeCluster?: boolean;
   /** Names of the analyzers to run. Default: all except those that run only on request. */
@@ -98,7 +99,8 @@ export function analyzeTexts(input: TextsToAnalyze): Analysis {
     for (const [name, value] of Object.entries(input.environment ?? {})) tx.set(environment, name, value);
     writeNow(tx, input.time ?? Date.now());
     const config = writeMesh(tx, input, problems);
-    if (input.isWholeCluster !== true) assumeIngressGateway(tx, config, own);
+    if (input.isWholeCluster === true) writeWholeCluster(tx);
+    else assumeIngressGateway(tx, config, own);
     for (const ledger of ledgers.values()) applyChanges(tx, ledger.takeChanges());
   });
   const lines = new FileLines(new Map(files.map(({ file, text }) => [file, text])));

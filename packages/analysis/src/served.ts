@@ -2,9 +2,11 @@ import { collection, type QueryContext, type Transaction } from "@istiod/increme
 
 const servedKey = "served";
 
+const wholeClusterKey = "wholeCluster";
+
 /**
- * The fact that the database is served to proxies, an input: its one entry. Without it, the objects are those that a
- * cluster will be given, where controllers create Pods and endpoints.
+ * Facts about the objects of the database, an input. `served`: they are served to proxies. Without it, they are those
+ * that a cluster will be given, where controllers create Pods and endpoints. `wholeCluster`: they are all of a cluster.
  */
 const served = collection<true>("Served");
 
@@ -16,4 +18,14 @@ export function writeServed(tx: Pick<Transaction, "set">): void {
 /** Reports whether the database is served to proxies. */
 export function isServed(q: QueryContext): boolean {
   return q.read(served, servedKey) === true;
+}
+
+/** Declares that the database has all objects of a cluster. */
+export function writeWholeCluster(tx: Pick<Transaction, "set">): void {
+  tx.set(served, wholeClusterKey, true);
+}
+
+/** Reports whether the database has all workloads of the mesh. */
+export function hasAllWorkloads(q: QueryContext): boolean {
+  return isServed(q) || q.read(served, wholeClusterKey) === true;
 }

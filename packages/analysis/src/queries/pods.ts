@@ -135,8 +135,10 @@ export const isAnyPodInMesh = query("isAnyPodInMesh", (q, selector: PodSelector)
 );
 
 /** Reports whether a workload has a sidecar or will be injected one. */
-export function isInjected(q: QueryContext, { namespace, cluster, sidecar, inject, template }: PodProfile): boolean {
+export function isInjected(q: QueryContext, profile: PodProfile): boolean {
+  const { namespace, cluster, sidecar, hostNetwork, inject, template } = profile;
   if (sidecar) return true;
+  if (hostNetwork === true) return false;
   if (inject !== undefined) return inject === "true";
   const found = q.read(namespaces, `${cluster}/${namespace}`);
   // Pods of a template are injected when they are created, by the namespace that the files may not contain.

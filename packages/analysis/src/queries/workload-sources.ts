@@ -30,6 +30,12 @@ export interface Workload {
   readonly router?: true;
   /** True for a machine outside of Kubernetes, which may have a proxy or not. */
   readonly machine?: true;
+  /** True if it has the network of its node. Such workloads are not injected. */
+  readonly hostNetwork?: true;
+  /** True for a template with 0 replicas, of which there are no pods. */
+  readonly scaledToZero?: true;
+  /** The annotations that say which inbound ports are redirected to the proxy. Absent if neither is set. */
+  readonly inboundPorts?: { readonly included?: string; readonly excluded?: string };
   /** Value of the label `sidecar.istio.io/inject`, else of the annotation; absent if neither is set. */
   readonly inject?: string;
   /** The service account that it runs with. Absent if it is `default`, and for a WorkloadEntry that names none. */
@@ -49,6 +55,7 @@ export interface WorkloadSource {
 }
 
 const ambientKey = "ambient.istio.io/redirection";
+const trafficKeys = "traffic.sidecar.istio.io/";
 
 const machine = { ambient: false, sidecar: true, machine: true } as const;
 
@@ -60,7 +67,7 @@ export const workloadSources: readonly WorkloadSource[] = [
     (pod) => pod.labels,
     (pod) => ({
       kind: "Pod",
-      ...podProperties(pod.labels, pod.annotations, pod.spec.containers),
+      ...podProperties(pod.labels, pod.annotations, pod.spec),
       ...accountNamed(pod.spec.serviceAccountName),
       ports: pod.spec.ports,
     }),
@@ -105,6 +112,16 @@ export function isTemplate({ kind }: Pick<Workload, "kind">): boolean {
   return templateKinds.has(kind);
 }
 
+/** Reports whether inbound connections to a port of a workload with a sidecar are redirected to it. */
+export function isRedirected({ inboundPorts = {} }: Pick<Workload, "inboundPorts">, port: number): boolean {
+  const { included = "*", excluded = "" } = inboundPorts;
+  return included.trim() === "*" ? !listsPort(excluded, port) : listsPort(included, port);
+}
+
+function listsPort(list: string, port: number): boolean {
+  return list.split(",").some((each) => Number(each) === port);
+}
+
 function templateSource({ kind, collection }: WorkloadKind): WorkloadSource {
   return source(
     collection,
@@ -112,7 +129,8 @@ function templateSource({ kind, collection }: WorkloadKind): WorkloadSource {
     ({ spec }) => spec.templateLabels,
     ({ spec }) => ({
       kind,
-      ...podProperties(spec.templateLabels, spec.templateAnnotations, spec.containers),
+      ...podProperties(spec.templateLabels, spec.templateAnnotations, spec),
+      ...(spec.replicas === 0 && { scaledToZero: true }),
       ...accountNamed(spec.serviceAccountName),
       ports: spec.ports,
     }),
@@ -148,15 +166,21 @@ function source<O extends { readonly cluster: string; readonly namespace: string
 function podProperties(
   labels: Labels,
   annotations: Labels,
-  containers: readonly Container[],
-): Pick<Workload, "ambient" | "sidecar" | "router" | "inject"> {
+  { containers, hostNetwork }: { readonly containers: readonly Container[]; readonly hostNetwork: boolean },
+): Pick<Workload, "ambient" | "sidecar" | "router" | "hostNetwork" | "inboundPorts" | "inject"> {
   const inject = statedInjection({ labels, annotations });
+  const included = annotations[`${trafficKeys}includeInboundPorts`];
+  const excluded = annotations[`${trafficKeys}excludeInboundPorts`];
   const running = containers.filter(({ init }) => !init);
   const router = running.length > 0 && running.every(({ name }) => name === proxyContainer);
   return {
     ambient: annotations[ambientKey] === "enabled",
     sidecar: hasProxy(containers),
     ...(router && { router }),
+    ...(hostNetwork && { hostNetwork }),
+    ...((included ?? excluded) !== undefined && {
+      inboundPorts: { ...(included !== undefined && { included }), ...(excluded !== undefined && { excluded }) },
+    }),
     ...(inject !== undefined && { inject }),
   };
 }

@@ -7,6 +7,7 @@ import { nearestNames } from "@istiod/settings";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import type { Labels, Workload } from "../../queries/workload-sources.js";
 import { workloadsWith } from "../../queries/workloads.js";
+import { hasAllWorkloads } from "../../served.js";
 import { listNames, quotedNearest } from "../../suggestions.js";
 import { tlsSettings } from "./tls-settings.js";
 
@@ -28,8 +29,8 @@ function checkIdentities(object: DestinationRuleObject, { q, report }: AnalysisC
       namespace: object.namespace,
       domain: discoverySettings.domain(q),
     });
-    const accounts = accountsOfHost(q, hostname, labels);
-    if (accounts === undefined || accounts.some((account) => required.includes(account))) continue;
+    const accounts = accountsOfHost(q, hostname, labels, required);
+    if (accounts === undefined) continue;
     const { trustDomain } = mesh(q);
     const identities = accounts.map((account) => `spiffe://${trustDomain}/${account}`);
     const near = tls.subjectAltNames.flatMap((name) => nearestNames(name, identities, 1));
@@ -37,6 +38,8 @@ function checkIdentities(object: DestinationRuleObject, { q, report }: AnalysisC
       "MESH0017",
       [...path, "subjectAltNames"],
       `is ${listNames(tls.subjectAltNames)}, which no workload of ${hostname} is: they are ${listNames(identities)}, so that clients reject every connection${quotedNearest([...new Set(near)])}`,
+      // Files may lack the workload that has the identity.
+      hasAllWorkloads(q) ? undefined : "Warning",
     );
   }
 }
@@ -48,17 +51,23 @@ function accountOfIdentity(name: string): string | undefined {
 
 /**
  * Returns `ns/NAMESPACE/sa/ACCOUNT` of each workload of a host, sorted; undefined if there is none, or if one has an
- * unknown account.
+ * unknown account or a required one. A template with 0 replicas has no identity yet, but may get one.
  */
-function accountsOfHost(q: QueryContext, hostname: string, labels: Labels): readonly string[] | undefined {
+function accountsOfHost(
+  q: QueryContext,
+  hostname: string,
+  labels: Labels,
+  required: readonly (string | undefined)[],
+): readonly string[] | undefined {
   const accounts = new Set<string>();
   for (const key of q.call(servicesByHostname, hostname)) {
     const found = q.call(service, key);
     if (found?.selector === undefined || found.registry !== "Kubernetes") return undefined;
     for (const workload of workloadsWith(q, found.namespace, { ...found.selector, ...labels })) {
-      const account = accountOf(workload);
-      if (account === undefined) return undefined;
-      accounts.add(`ns/${workload.namespace}/sa/${account}`);
+      const name = accountOf(workload);
+      const account = `ns/${workload.namespace}/sa/${name}`;
+      if (name === undefined || required.includes(account)) return undefined;
+      if (workload.scaledToZero !== true) accounts.add(account);
     }
   }
   return accounts.size === 0 ? undefined : [...accounts].sort();

@@ -18,7 +18,7 @@ import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import { originatesTls, verifiesNames } from "../../queries/tls-origination.js";
 import { kubernetesName } from "../../queries/destination-hosts.js";
 import { isInjected } from "../../queries/pods.js";
-import { isTemplate } from "../../queries/workload-sources.js";
+import { isRedirected, isTemplate } from "../../queries/workload-sources.js";
 import { workloadsWith } from "../../queries/workloads.js";
 import { listNames } from "../../suggestions.js";
 
@@ -79,7 +79,7 @@ function checkPlaintext({ namespace, spec }: ServiceEntryObject, { q, report }: 
   const strict = workloadsWith(q, namespace, spec.workloadSelector.labels).find((workload) => {
     if (workload.machine !== true && !isInjected(q, { ...workload, template: isTemplate(workload) })) return false;
     const modes = q.call(workloadPeerModes, { namespace, labels: workload.labels });
-    return ports.some((port) => (modes.ports[port] ?? modes.mode) === "STRICT");
+    return ports.some((port) => isRedirected(workload, port) && (modes.ports[port] ?? modes.mode) === "STRICT");
   });
   if (strict === undefined) return;
   report(

@@ -21,6 +21,8 @@ export interface PodTemplateSpec {
   readonly runAsUser?: number;
   readonly hostNetwork: boolean;
   readonly serviceAccountName: string;
+  /** The number of pods. Undefined if the object does not say it. */
+  readonly replicas?: number;
 }
 
 export type WorkloadObject = ConfigObject<PodTemplateSpec>;
@@ -37,7 +39,7 @@ const template: SelectedFields = {
 
 /** Paths of the pod template in an object. CronJobs have it in the template of their Jobs. */
 const places = {
-  own: { fields: { spec: { template } }, path: ["spec", "template"] },
+  own: { fields: { spec: { replicas: true, template } }, path: ["spec", "template"] },
   ofJobs: {
     fields: { spec: { jobTemplate: { spec: { template } } } },
     path: ["spec", "jobTemplate", "spec", "template"],
@@ -59,8 +61,10 @@ function workloadKind(kind: string, group: string, place: keyof typeof places = 
     fields,
     key: clusterKey,
     decode(manifest, report) {
-      const body = path.reduce((at, name) => at.object(name), Fields.of(manifest.body, report));
-      return { spec: readTemplate(body) };
+      const body = Fields.of(manifest.body, report);
+      const replicas = body.object("spec").integer("replicas");
+      const spec = readTemplate(path.reduce((at, name) => at.object(name), body));
+      return { spec: { ...spec, ...(replicas !== undefined && { replicas }) } };
     },
   });
   return { ...declared, collection: workloads };
