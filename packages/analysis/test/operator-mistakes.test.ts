@@ -22,16 +22,30 @@ const namespace = (name: string, injection: string): string =>
   documentOf({ apiVersion: "v1", kind: "Namespace", metadata: { name, labels: { "istio-injection": injection } } });
 const service = (name: string): string =>
   o("Service", { selector: { app: name }, ports: [{ name: "http", port: 9080 }] }, { name });
-const deployment = (app: string, ports?: Fields): string =>
+const deployment = (
+  app: string,
+  container?: Fields,
+  {
+    annotations,
+    labels,
+    spec,
+    template,
+  }: { annotations?: Fields; labels?: Fields; spec?: Fields; template?: Fields } = {},
+): string =>
   documentOf({
     apiVersion: "apps/v1",
     kind: "Deployment",
     metadata: { name: app, namespace: "shop" },
     spec: {
       selector: { matchLabels: { app } },
+      ...spec,
       template: {
-        metadata: { labels: { app } },
-        spec: { serviceAccountName: `shop-${app}`, containers: [{ name: "app", image: "app", ...ports }] },
+        metadata: { labels: { app, ...labels }, annotations },
+        spec: {
+          serviceAccountName: `shop-${app}`,
+          containers: [{ name: "app", image: "app", ...container }],
+          ...template,
+        },
       },
     },
   });
@@ -123,6 +137,9 @@ const originated = (portLevelSettings: Fields): string =>
   );
 const ofPort = (settings: Fields, number = 9080): Fields => ({ port: { number }, ...settings });
 const random = { loadBalancer: { simple: "RANDOM" } };
+
+/** A workload of the Service `data`. */
+const tiered = (app: string, spec: Fields): string => deployment(app, undefined, { spec, labels: { tier: "data" } });
 
 const mistakes: Readonly<Record<string, Mistake>> = {
   "identities of mutual TLS that no workload of the host has": [
@@ -248,13 +265,13 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     ingress("istoi"),
     "MESH0042",
     '"ingressClassName": "istoi",',
-    'the Ingress is not served: there is no IngressClass istoi; did you mean "istio"?',
+    'the Ingress is not served by this istiod: its class is "istoi"; did you mean "istio"?',
   ],
   "a misspelled class in the annotation of an Ingress": [
     ingress(undefined, { "kubernetes.io/ingress.class": "isto" }),
     "MESH0042",
     '"kubernetes.io/ingress.class": "isto"',
-    'the Ingress is not served: there is no IngressClass isto; did you mean "istio"?',
+    'the Ingress is not served by this istiod: its class is "isto"; did you mean "istio"?',
   ],
   "an asterisk within a principal": [
     policy({ from: [{ source: { principals: ["cluster.local/ns/*/sa/shop-reviews"] } }] }),
@@ -381,13 +398,43 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     keysAt("http://ratngs.shop.svc:8080/keys"),
     "IST0101",
     '"jwksUri": "http://ratngs.shop.svc:8080/keys"',
-    'referenced Service shop/ratngs not found, so that keys cannot be fetched: no Service or ServiceEntry declares it; did you mean "ratings.shop.svc.cluster.local"?',
+    'referenced Service shop/ratngs not found, so that keys cannot be fetched; did you mean "ratings"?',
   ],
   "an application at a port of the sidecar": [
     deployment("other", { ports: [{ containerPort: 15001 }] }),
     "MESH0047",
     '"containers": [',
     "declares port 15001, at which the sidecar listens for outbound connections",
+  ],
+  "an application at a port of the sidecar, with settings of others": [
+    deployment(
+      "other",
+      { ports: [{ containerPort: 15000 }] },
+      { annotations: { "inject.istio.io/templates": "sidecar", "proxy.istio.io/config": "{statusPort: 15999}" } },
+    ),
+    "MESH0047",
+    '"containers": [',
+    "declares port 15000, at which the sidecar listens for administration",
+  ],
+  "a host outside of the mesh with workloads that require mutual TLS, at a port other than those left out": [
+    strict() +
+      deployment("legacy", undefined, { annotations: { "traffic.sidecar.istio.io/excludeInboundPorts": "80, 9081" } }) +
+      outside({ workloadSelector: { labels: { app: "legacy" } } }),
+    "MESH0017",
+    '"spec": {',
+    "which Deployment shop/legacy rejects: its PeerAuthentication is STRICT",
+  ],
+  "identities that the workload with replicas does not have": [
+    o("Service", { selector: { tier: "data" }, ports: [{ name: "http", port: 80 }] }, { name: "data" }) +
+      tiered("old", { replicas: 0 }) +
+      tiered("new", { replicas: 1 }) +
+      trafficPolicy(
+        { tls: { mode: "ISTIO_MUTUAL", subjectAltNames: ["spiffe://cluster.local/ns/shop/sa/shop-older"] } },
+        "data",
+      ),
+    "MESH0017",
+    '"subjectAltNames": [',
+    "they are spiffe://cluster.local/ns/shop/sa/shop-new, so that",
   ],
   "a workload at the address of its clients": [
     o("WorkloadEntry", { address: "127.0.0.1", labels: { app: "ratings" } }),
@@ -491,6 +538,11 @@ describe("each of these mistakes of the mesh configuration is found in it, or ne
       "signs in names of statistics",
       { inboundClusterStatName: "100%_%SERVICE%", outboundClusterStatName: "a%b%SERVICE%" },
       "",
+      ],
+      [
+      "an application at a port of administration that the mesh does not use",
+      { defaultConfig: { proxyAdminPort: 14000 } },
+      deployment("other", { ports: [{ containerPort: 15000 }] }),
     ],
     ["a tracer", tracer("ratings.shop:9080"), ""],
     ["a tracer of a namespace that the files lack", tracer("zipkin.istio-system:9411"), ""],
@@ -503,6 +555,32 @@ describe("each of these mistakes of the mesh configuration is found in it, or ne
       "mutual TLS that a DestinationRule has clients send",
       { enableAutoMtls: false },
       strict() + trafficPolicy({ tls: { mode: "ISTIO_MUTUAL" } }, "*.local"),
+    ],
+    [
+      "mutual TLS that a DestinationRule has clients send, with certificates of files",
+      { enableAutoMtls: false },
+      strict() +
+        trafficPolicy(
+          {
+            tls: {
+              mode: "MUTUAL",
+              clientCertificate: "/etc/certs/cert-chain.pem",
+              privateKey: "/etc/certs/key.pem",
+              caCertificates: "/etc/certs/root-cert.pem",
+            },
+          },
+          "*.local",
+        ),
+    ],
+    [
+      "an alias in a namespace without sidecars",
+      { outboundTrafficPolicy: { mode: "REGISTRY_ONLY" } },
+      namespace("plain", "disabled") +
+        o(
+          "Service",
+          { type: "ExternalName", externalName: "api.example", ports: [{ name: "http", port: 80 }] },
+          { namespace: "plain" },
+        ),
     ],
     [
       "an alias of a Service",
@@ -524,6 +602,17 @@ describe("each of these mistakes of the mesh configuration is found in it, or ne
     });
     return messages.map(({ code, message }) => ({ code, message }));
   }
+});
+
+describe("identities that no known workload has are an error only if all workloads are known", () => {
+  it.each<readonly [isWholeCluster: boolean, level: string]>([
+    [true, "Error"],
+    [false, "Warning"],
+  ])("all are known: %s", (isWholeCluster, level) => {
+    const text = mesh + mutual("spiffe://cluster.local/ns/shop/sa/shop-rating");
+    const { messages } = analyzeTexts({ files: [{ file: "mesh.yaml", text }], isWholeCluster });
+    expect(messages.filter(({ code }) => code === "MESH0017").map((message) => message.level)).toEqual([level]);
+  });
 });
 
 describe("nothing is said of what is right next to them", () => {
@@ -637,6 +726,61 @@ describe("nothing is said of what is right next to them", () => {
     ["a header in upper case in a log's filter", logged("request.headers['X-User'] == 'a'")],
     ["a header of responses in upper case in a log's filter", logged("response.headers['X-Error'] != ''")],
     ["keys at a Service", keysAt("http://ratings.shop.svc:9080/keys")],
+    [
+      "an application at a port of the sidecar, in the network of its node",
+      deployment("other", { ports: [{ containerPort: 15020 }] }, { template: { hostNetwork: true } }),
+    ],
+    [
+      "a host outside of the mesh with workloads in the network of their node",
+      strict() +
+        deployment("agent", undefined, { template: { hostNetwork: true } }) +
+        outside({ workloadSelector: { labels: { app: "agent" } } }),
+    ],
+    ...Object.entries<readonly [port: number, annotations: Fields]>({
+      "a template without Envoy": [15000, { "inject.istio.io/templates": "grpc-agent" }],
+      "another port of administration": [15000, { "proxy.istio.io/config": "proxyAdminPort: 14000" }],
+      "another status port": [15020, { "proxy.istio.io/config": "{statusPort: 14020}" }],
+      "the annotation of the status port": [15020, { "status.sidecar.istio.io/port": "14020" }],
+      "no interception": [15006, { "sidecar.istio.io/interceptionMode": "NONE" }],
+    }).map(([what, [containerPort, annotations]]): readonly [string, string] => [
+      `an application at a port of the sidecar, with ${what}`,
+      deployment("other", { ports: [{ containerPort }] }, { annotations }),
+    ]),
+    ...Object.entries<Fields>({
+      "that are left out": { "traffic.sidecar.istio.io/excludeInboundPorts": "22, 9080" },
+      "that are not among those of the sidecar": { "traffic.sidecar.istio.io/includeInboundPorts": "80,8080" },
+    }).map(([what, annotations]): readonly [string, string] => [
+      `a host outside of the mesh at ports ${what}`,
+      strict() +
+        deployment("legacy", undefined, { annotations }) +
+        outside({ workloadSelector: { labels: { app: "legacy" } } }),
+    ]),
+    ["keys at a pod of a headless Service", keysAt("http://ratings-0.ratings.shop.svc.cluster.local:9080/keys")],
+    ["keys at a Service that the files lack", keysAt("http://keycloak.shop.svc:8080/keys")],
+    ["keys at a Service of another namespace", keysAt("http://ratngs.auth.svc.cluster.local:8080/keys")],
+    [
+      "an identity of workloads that come later",
+      o("Service", { selector: { tier: "data" }, ports: [{ name: "http", port: 80 }] }, { name: "data" }) +
+        tiered("old", { replicas: 0 }) +
+        tiered("new", { replicas: 1 }) +
+        trafficPolicy(
+          { tls: { mode: "ISTIO_MUTUAL", subjectAltNames: ["spiffe://cluster.local/ns/shop/sa/shop-old"] } },
+          "data",
+        ),
+    ],
+    [
+      "identities of a host whose only workload has no replicas",
+      o("Service", { selector: { tier: "data" }, ports: [{ name: "http", port: 80 }] }, { name: "data" }) +
+        tiered("old", { replicas: 0 }) +
+        trafficPolicy(
+          { tls: { mode: "ISTIO_MUTUAL", subjectAltNames: ["spiffe://cluster.local/ns/shop/sa/rollout"] } },
+          "data",
+        ),
+    ],
+    ...["istio2", "istio-1", "istio-b"].map((name): readonly [string, string] => [
+      `an Ingress of another control plane, ${name}`,
+      ingress(name) + ingress(undefined, { "kubernetes.io/ingress.class": name }).replace('"name": "a"', '"name": "b"'),
+    ]),
     ["an application at other ports", deployment("other", { ports: [{ containerPort: 15443 }] })],
     ["an Ingress of another class", ingress("nginx")],
     ["an Ingress of a class that comes later", ingress("traefik")],
