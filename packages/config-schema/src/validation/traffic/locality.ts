@@ -31,9 +31,8 @@ function checkPriorityLabel(entry: string, place: Place): void {
 function isMisspelled(label: string, expected: string): boolean {
   const [domain, name] = label.split("/");
   const [ownDomain, ownName] = expected.split("/");
-  if (name === ownName && domain !== ownDomain) {
-    if (endpointLabels.some((other) => other.startsWith(`${domain}/`))) return true;
-  }
+  const isKnownDomain = endpointLabels.some((other) => other.startsWith(`${domain}/`));
+  if (name === ownName && domain !== ownDomain && isKnownDomain) return true;
   const words = label.split(/[./]/);
   const expectedWords = expected.split(/[./]/);
   const different = expectedWords.flatMap((word, i) => (word === words[i] ? [] : [[word, words[i] ?? ""] as const]));
