@@ -173,7 +173,7 @@ describe("a key that proxies cannot use with its certificate", () => {
     ],
     ["that is a public key", "the key is not PEM of a private key", other.publicKey.export({ ...pem, type: "spki" })],
     ["that is a certificate", "the key is not PEM of a private key", certificate],
-    ["that is no PEM", "the key is not PEM of a private key", "garbage"],
+    ["that is not PEM", "the key is not PEM of a private key", "garbage"],
     ["that is cut off", "the key is malformed", privateKey.slice(0, -40)],
   ];
 

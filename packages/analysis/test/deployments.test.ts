@@ -111,7 +111,7 @@ describe("JWKS", () => {
   });
 });
 
-test("a Rollout of Argo creates Pods as a Deployment does, and files for Kustomize are no objects", () => {
+test("a Rollout of Argo creates Pods as a Deployment does, and files for Kustomize are not objects", () => {
   const labels = { app: "web" };
   const rollout = {
     apiVersion: "argoproj.io/v1alpha1",

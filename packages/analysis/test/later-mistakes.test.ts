@@ -425,7 +425,7 @@ test.each([
   [
     'accessLogFile: /dev/stdout\naccessLogEncoding: JSON\naccessLogFormat: "%RESPONSE_CODE%"',
     "IST0133",
-    "has no effect: it is no JSON object, which the encoding JSON needs",
+    "has no effect: it is not a JSON object, which the encoding JSON needs",
   ],
 ])("a mistake of the mesh configuration is found: %s", (text, code, says) => {
   const { messages } = analyzeTexts({

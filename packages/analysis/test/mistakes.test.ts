@@ -437,7 +437,7 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     at: "jwksUri",
     says: ["cannot be fetched", "169.254.169.254 is a link-local address"],
   },
-  "keys of an issuer that is no URL": {
+  "keys of an issuer that is not a URL": {
     yaml: security("RequestAuthentication", "  jwtRules:\n  - {issuer: me}\n"),
     code: "MESH0019",
     at: "issuer",

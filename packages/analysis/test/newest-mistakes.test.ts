@@ -475,7 +475,7 @@ describe("what looks alike is right", () => {
   });
 });
 
-it("a port whose appProtocol hides the protocol of its name is not called unnamed; behind TLS that ends before, it is no warning", () => {
+it("a port whose appProtocol hides the protocol of its name is not called unnamed; behind TLS that ends before, it is not reported", () => {
   const port = (fields: Fields): readonly string[] =>
     analyze(o("Service", { selector: { app: "ratings" }, ports: [{ port: 443, ...fields }] })).map(
       ({ code, level }) => `${code} ${level}`,

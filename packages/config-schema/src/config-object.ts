@@ -2,7 +2,7 @@ import type { FieldPath } from "./decoding/report.js";
 
 /**
  * An object of the mesh's configuration, reduced to the fields that are read. Its place in a file is recorded
- * elsewhere, so that moving it is no change.
+ * elsewhere, so that moving it does not count as a change.
  */
 export interface ConfigObject<S, T = undefined> {
   /** Kind without its group, such as `VirtualService`. */

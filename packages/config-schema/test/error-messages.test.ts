@@ -11,13 +11,13 @@ const route = "route: [{destination: {host: a.b}}]";
 
 test.each<[string, string, string]>([
   [
-    "a document that is no object",
+    "a document that is not an object",
     "just text",
     '1: is "just text", expected a Kubernetes object: apiVersion, kind, metadata',
   ],
   ["no kind", "apiVersion: v1\nmetadata: {name: x}\n", "1: kind: is missing, expected a kind such as VirtualService"],
   [
-    "a mapping that is no object",
+    "a mapping that is not an object",
     "swagger: '2.0'\n",
     "1: has neither apiVersion nor kind, expected a Kubernetes object",
   ],
@@ -37,7 +37,7 @@ test.each<[string, string, string]>([
     "1: VirtualService n/x: apiVersion: is networking.istio.io/v2, expected networking.istio.io/v1 or networking.istio.io/v1beta1 or networking.istio.io/v1alpha3",
   ],
   [
-    "a label that is no text",
+    "a label that is not text",
     `${networking}kind: Sidecar\nmetadata:\n  name: x\n  labels:\n    a: 1\nspec: {egress: [{hosts: ["*/*"]}]}\n`,
     "6: Sidecar default/x: metadata.labels.a: is 1, expected a string (quote it)",
   ],

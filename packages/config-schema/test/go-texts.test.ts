@@ -275,7 +275,7 @@ describe("YAML without a form in JSON is refused, as by sigs.k8s.io/yaml", () =>
     ...["a: !!binary '#'", "a: !!binary aGk", "a: !!binary 'a GV s'", "a: !!timestamp 2024-02-30", "a: !!int x"],
     ...["a: !!int 1.5", "a: !!float x", "a: !!bool x", "a: !!null x", "a: !!timestamp x", "a: !!int ''"],
   ])("%j", (text) =>
-    expect(value(text)).toMatch(/^line \d+: a (?:value is no !!|list or|key is null|number is infinite)/),
+    expect(value(text)).toMatch(/^line \d+: a (?:value is not of type !!|list or|key is null|number is infinite)/),
   );
 
   test.each<[string, unknown]>([

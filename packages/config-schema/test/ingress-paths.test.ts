@@ -14,7 +14,7 @@ function ofIngress(path: string, pathType = "Prefix"): readonly string[] {
 
 describe("a path of an Ingress", () => {
   test.each(["/odata/Products($count)", "/a(b+c)*", "/a(1,2)", "/a+b", "/a$", "/a|b", "/items[0]", "/a*b", "/a.b(c)"])(
-    "%j is no pattern",
+    "%j is not a pattern",
     (path) => {
       expect(ofIngress(path)).toEqual([]);
       expect(ofIngress(path, "Exact")).toEqual([]);

@@ -153,7 +153,7 @@ status: {phase: Running, podIP: 10.1.0.1, podIPs: [{ip: 10.1.0.1}, {ip: "fd00::1
     expect(database.read(configMaps, "Kubernetes/shop/ca")?.spec.data).toEqual({ "ca.crt": "pem" });
   });
 
-  test("what nothing reads is no change", () => {
+  test("what nothing reads does not count as a change", () => {
     const commit = commitYaml(
       database,
       `{apiVersion: v1, kind: Namespace, metadata: {name: shop, uid: "1", resourceVersion: "7", labels: {istio-injection: enabled}, annotations: {other: "y", kubectl.kubernetes.io/last-applied-configuration: "{}"}}, status: {phase: Active}}`,

@@ -181,7 +181,7 @@ function holdsNull(field: DescField): boolean {
   return field.message?.typeName === "google.protobuf.Value";
 }
 
-/** Reports whether a value conforms to a message whose JSON form is no object, with durations in protobuf's form. */
+/** Reports whether a value is of a message whose JSON form is not an object, with durations in protobuf's form. */
 function isWellKnown(schema: DescMessage, json: unknown, found: JsonFaults): boolean {
   if (schema.typeName === "google.protobuf.Duration" && !isDuration(json, found)) return false;
   if (schema.typeName === "google.protobuf.Timestamp" && !timeReadsAlike(json)) return false;

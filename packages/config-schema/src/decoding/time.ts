@@ -11,7 +11,7 @@ export function isTime(text: string): boolean {
   return hour < 24 && minute < 60 && second < 60 && offsetHour <= 24 && offsetMinute <= 60;
 }
 
-/** Returns milliseconds since the Unix epoch; undefined if a text is no time (see {@link isTime}). */
+/** Returns milliseconds since the Unix epoch; undefined if a text is not a time (see {@link isTime}). */
 export function timeOf(text: string): number | undefined {
   return serverTime(text) ?? anyTime(text);
 }

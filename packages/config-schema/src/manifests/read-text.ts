@@ -100,7 +100,7 @@ export function* readInSlices(
 
 const nothing: Reading = { objects: [], problems: [], ignored: noneIgnored, others: [], unreadable: false };
 
-/** Reports whether a file is for Kustomize, beside the objects that it builds upon. It need not name a kind. */
+/** Reports whether a file is for Kustomize, next to the objects that it builds upon. It need not name a kind. */
 function isKustomization(file: string, value: unknown): boolean {
   return (
     /(?:^|[\\/])kustomization\.ya?ml$/.test(file) &&

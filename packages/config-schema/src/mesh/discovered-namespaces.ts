@@ -24,7 +24,7 @@ const discoverySelectors = query("discoverySelectors", (q): readonly LabelSelect
 
 /**
  * Reports whether a namespace of a cluster is discovered (`MeshConfig.discoverySelectors`): there are no selectors, or
- * one matches the labels of the cluster's own Namespace. The root namespace is no exception, and a namespace without a
+ * one matches the labels of the cluster's own Namespace. The root namespace must match, too, and a namespace without a
  * Namespace object is not selected. Source: `pkg/kube/namespace/filter.go`.
  */
 export const isDiscovered = query("isDiscovered", (q, at: ClusterNamespace): boolean =>

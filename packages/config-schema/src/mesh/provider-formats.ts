@@ -70,7 +70,7 @@ export function checkAccessLogFormat({ accessLogFormat, accessLogEncoding }: Mes
   if (record(format) !== undefined) checkStructuredFormat(format, at, accessLog);
   else
     at.warning(
-      "has no effect: it is no JSON object, which the encoding JSON needs, so that the default format is used",
+      "has no effect: it is not a JSON object, which the encoding JSON needs, so that the default format is used",
     );
 }
 

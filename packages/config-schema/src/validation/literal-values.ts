@@ -12,7 +12,7 @@ export function warnOfPath(value: string, use: PathUse, place: Place): void {
   if (fault !== undefined) place.warning(fault, "literal");
 }
 
-/** Explains that text is no path, as a predicate; undefined if it may be one. */
+/** Explains that text is not a path, as a predicate; undefined if it may be one. */
 export function literalPathFault(value: string, { sent, hostField }: PathUse): string | undefined {
   if (value === "" || value.startsWith("/") || value.startsWith("%")) return undefined;
   const is = `is ${JSON.stringify(value)}, which is ${sent}`;
@@ -28,7 +28,7 @@ export function warnOfAuthority(value: string, place: Place): void {
   if (fault !== undefined) place.warning(fault, "literal");
 }
 
-/** Explains that text is no host, as a predicate; undefined if it may be one. */
+/** Explains that text is not a host, as a predicate; undefined if it may be one. */
 export function literalHostFault(value: string): string | undefined {
   if (!/[/\s]/.test(value)) return undefined;
   const [, host = ""] = /^(?:[a-z][a-z0-9+.-]*:\/\/)?([^/\s]*)/i.exec(value) ?? [];

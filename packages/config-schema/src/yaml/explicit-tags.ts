@@ -15,7 +15,7 @@ function scalar(type: string, read: (text: string) => unknown): ScalarTag {
     identify: () => false,
     resolve: (text: string, onError: Report) => {
       const value = read(text);
-      if (value === undefined) onError(`a value is no !!${type}`);
+      if (value === undefined) onError(`a value is not of type !!${type}`);
       return value ?? null;
     },
   };

@@ -31,7 +31,7 @@ const schema = CORE_SCHEMA.extend({ implicit: [boolean, number, noNumber, merge]
 const notPlain = /(?:^|[\s,[{])[&!]\S|:[,\]}]|^%/m;
 
 /**
- * Keys that are no texts (lists, mappings, null) and numbers that JSON does not have, which the other parser reports.
+ * Keys that are not text (lists, mappings, null) and numbers that JSON does not have, which the other parser reports.
  * Matches inside strings cost time only.
  */
 const maybeNoJson = new RegExp(

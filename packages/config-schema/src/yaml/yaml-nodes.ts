@@ -47,7 +47,7 @@ export function duplicateOf(
   return found;
 }
 
-/** Returns the first value that JSON does not have: a key that is no text, or a number that is infinite or none. */
+/** Returns the first value that JSON does not have: a key that is not text, or a number that is infinite or none. */
 export function noJsonFault(document: Document): { readonly message: string; readonly offset: number } | undefined {
   let found: { readonly message: string; readonly offset: number } | undefined;
   const fail = (node: unknown, message: string): symbol => {

@@ -55,7 +55,7 @@ function faultOf(node: Node): string | undefined {
         return `has the attribute ${(operand as Named).name}.${node.field}, which proxies do not have; did you mean ${near[0]}?`;
     }
   }
-  // The target of a function of a namespace, `re.extract`, is no attribute.
+  // The target of a function of a namespace, `re.extract`, is not an attribute.
   const children = node.kind === "call" && node.target?.kind === "identifier" ? node.args : node.children;
   for (const child of children) {
     const fault = faultOf(child);

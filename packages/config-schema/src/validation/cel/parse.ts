@@ -1,6 +1,6 @@
 import { excerpt, SyntaxFault, type Token, tokensOf } from "./tokens.js";
 
-/** A parsed expression, with the number of its levels. Parentheses are no level. */
+/** A parsed expression, with the number of its levels. Parentheses do not count as a level. */
 export type Node = { readonly height: number; readonly children: readonly Node[] } & (
   | { readonly kind: "literal"; readonly string?: string }
   | { readonly kind: "identifier"; readonly name: string }

@@ -43,7 +43,7 @@ export function tokensOf(expression: string): readonly Token[] {
   const tokens: Token[] = [];
   for (let at = afterSkipped(expression, 0); at < expression.length;) {
     const token = longestToken(expression, at);
-    if (token === undefined) throw new SyntaxFault(`has ${excerpt(expression.slice(at))}, which is no part of CEL`);
+    if (token === undefined) throw new SyntaxFault(`has ${excerpt(expression.slice(at))}, which is not part of CEL`);
     tokens.push(token);
     at = afterSkipped(expression, at + token.text.length);
   }
@@ -93,7 +93,7 @@ function unescaped(content: string, bytes: boolean): string {
     if (/u/i.test(letter)) {
       if (bytes) throw new SyntaxFault(`has ${sequence} in a bytes literal, which has no Unicode escapes`);
       if (code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
-        throw new SyntaxFault(`has ${sequence}, which is no Unicode character`);
+        throw new SyntaxFault(`has ${sequence}, which is not a Unicode character`);
     }
     return String.fromCodePoint(code);
   });

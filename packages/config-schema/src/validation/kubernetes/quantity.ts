@@ -21,7 +21,7 @@ const factors: ReadonlyMap<string, number> = new Map(
 
 /**
  * Returns the number that a quantity of Kubernetes stands for, such as 0.5 for `500m` and 1,073,741,824 for `1Gi`;
- * undefined if the text is no quantity.
+ * undefined if the text is not a quantity.
  */
 export function quantityOf(text: string): number | undefined {
   const [, number, suffix = ""] = /^([+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?)([a-zA-Z]*)$/.exec(text) ?? [];

@@ -38,7 +38,8 @@ export function cipherListFault(
     if (!isCipherSuite(suite) || suite === "") continue;
     last = index;
     const names = namesIn(suite);
-    if (names === undefined) return { index, message: `is ${JSON.stringify(suite)}, which is no expression of suites` };
+    if (names === undefined)
+      return { index, message: `is ${JSON.stringify(suite)}, which is not an expression of cipher suites` };
     const removes = suite.startsWith("!") || suite.startsWith("-");
     if (removes) for (const name of names) chosen.delete(name);
     else if (!suite.startsWith("+")) for (const name of names) chosen.add(name);
