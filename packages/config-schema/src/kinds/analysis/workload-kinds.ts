@@ -62,7 +62,7 @@ function workloadKind(kind: string, group: string, place: keyof typeof places = 
     key: clusterKey,
     decode(manifest, report) {
       const body = Fields.of(manifest.body, report);
-      const replicas = body.object("spec").integer("replicas");
+      const replicas = place === "own" ? body.object("spec").integer("replicas") : undefined;
       const spec = readTemplate(path.reduce((at, name) => at.object(name), body));
       return { spec: { ...spec, ...(replicas !== undefined && { replicas }) } };
     },
