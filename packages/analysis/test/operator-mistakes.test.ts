@@ -436,6 +436,15 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     '"subjectAltNames": [',
     "they are spiffe://cluster.local/ns/shop/sa/shop-new, so that",
   ],
+  "plaintext to workloads that require mutual TLS, at a port other than those left out": [
+    strict() +
+      service("legacy") +
+      deployment("legacy", undefined, { annotations: { "traffic.sidecar.istio.io/excludeInboundPorts": "22" } }) +
+      trafficPolicy({ tls: { mode: "DISABLE" } }, "legacy"),
+    "MESH0017",
+    '"tls": {',
+    "tls mode DISABLE conflicts with PeerAuthentication, which is STRICT for Deployment shop/legacy",
+  ],
   "a workload at the address of its clients": [
     o("WorkloadEntry", { address: "127.0.0.1", labels: { app: "ratings" } }),
     "MESH0047",
@@ -754,6 +763,17 @@ describe("nothing is said of what is right next to them", () => {
       strict() +
         deployment("legacy", undefined, { annotations }) +
         outside({ workloadSelector: { labels: { app: "legacy" } } }),
+    ]),
+    ...Object.entries<Parameters<typeof deployment>[2]>({
+      "at a port that is left out": { annotations: { "traffic.sidecar.istio.io/excludeInboundPorts": "9080" } },
+      "without a sidecar": { labels: { "sidecar.istio.io/inject": "false" } },
+      "in the network of their node": { template: { hostNetwork: true } },
+    }).map(([what, template]): readonly [string, string] => [
+      `plaintext to workloads ${what}`,
+      strict() +
+        service("legacy") +
+        deployment("legacy", undefined, template) +
+        trafficPolicy({ tls: { mode: "DISABLE" } }, "legacy"),
     ]),
     ["keys at a pod of a headless Service", keysAt("http://ratings-0.ratings.shop.svc.cluster.local:9080/keys")],
     ["keys at a Service that the files lack", keysAt("http://keycloak.shop.svc:8080/keys")],

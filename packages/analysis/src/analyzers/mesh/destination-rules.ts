@@ -16,7 +16,8 @@ import { discoverySettings, isTls, type Service, service, servicesByHostname } f
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import { isInjected, type PodProfile } from "../../queries/pods.js";
 import { portsOfHost } from "../../queries/route-places.js";
-import { isTemplate, type Workload } from "../../queries/workload-sources.js";
+import { isRedirected, isTemplate, type Workload } from "../../queries/workload-sources.js";
+import { portsOfWorkload } from "../../queries/workload-ports.js";
 import { workloadsWith } from "../../queries/workloads.js";
 
 export const destinationRuleAnalyzer: Analyzer = {
@@ -115,7 +116,8 @@ function checkTlsSettings(
     }
     if (found?.selector === undefined || found.registry !== "Kubernetes") continue;
     for (const workload of workloadsWith(q, found.namespace, { ...found.selector, ...subset })) {
-      if (mutual && !workload.ambient && workload.machine !== true && !isInjected(q, profileOf(workload))) {
+      const isInMesh = workload.ambient || workload.machine === true || isInjected(q, profileOf(workload));
+      if (mutual && !isInMesh) {
         report(
           "MESH0017",
           path,
@@ -125,7 +127,9 @@ function checkTlsSettings(
       }
       const modes = q.call(workloadPeerModes, { namespace: workload.namespace, labels: workload.labels });
       const mode = (port === undefined ? undefined : modes.ports[port]) ?? modes.mode;
-      const rejected = mutual ? mode === "DISABLE" : mode === "STRICT";
+      const rejected = mutual
+        ? mode === "DISABLE"
+        : mode === "STRICT" && isInMesh && redirectsPorts(q, workload, found, port);
       if (!rejected) continue;
       report(
         "MESH0017",
@@ -140,6 +144,16 @@ function checkTlsSettings(
 /** Reports whether the endpoints of a ServiceEntry are workloads of the mesh, which may accept its certificates. */
 function selectsWorkloads(q: QueryContext, { namespace, objectName }: Service): boolean {
   return q.read(serviceEntries, `${namespace}/${objectName}`)?.spec.workloadSelector !== undefined;
+}
+
+/** Reports whether connections to a port of a Service, or to any of its ports, are redirected to a workload's proxy. */
+function redirectsPorts(q: QueryContext, workload: Workload, { objectName }: Service, port?: number): boolean {
+  const targets = portsOfWorkload(q, profileOf(workload))
+    .filter(
+      ({ service: name, number }) => name === `${workload.namespace}/${objectName}` && (port ?? number) === number,
+    )
+    .map(({ target }) => target);
+  return targets.length === 0 || targets.some((target) => target === undefined || isRedirected(workload, target));
 }
 
 function profileOf(workload: Workload): PodProfile {
