@@ -3,6 +3,7 @@ import { type PodObject, pods } from "@istiod/config-schema";
 import type { Database } from "@istiod/incremental";
 import { podProxy, podProxyType, type Proxy, workloadOfPod } from "@istiod/push-context";
 import { generators } from "./generators.js";
+import { outboundSelections } from "./workload-selectors.js";
 
 export interface WarmUpOptions {
   readonly database: Database<Proxy>;
@@ -26,9 +27,9 @@ const yieldIntervalMs = 20;
 
 /**
  * Computes the resources of the gateways and waypoints that the Pods of a cluster are expected to have, and of one
- * sidecar in each namespace and locality: what the proxies of a mesh share. A proxy that connects after a restart then
- * finds memoized results, apart from its own inbound listeners and clusters. A proxy that differs from its expectation
- * shares the results that do not depend on the difference. Failed computations are skipped; they fail again when a
+ * sidecar in each namespace and locality, for each set of objects that select its workload: what the proxies of a mesh
+ * share. A proxy that connects after a restart then finds memoized results, apart from its own inbound listeners and
+ * clusters. A proxy that differs from its expectation shares the results that do not depend on the difference. Failed computations are skipped; they fail again when a
  * proxy requests them. Unused results are evicted like any others.
  */
 export async function warmUp({ database, cluster, limitMs }: WarmUpOptions): Promise<WarmUpResult> {
@@ -49,17 +50,21 @@ export async function warmUp({ database, cluster, limitMs }: WarmUpOptions): Pro
   return { proxies, all: true, ms: elapsedMs() };
 }
 
-/** Yields the Pods of gateways and waypoints, and the first Pod with a sidecar of each namespace and locality. */
+/**
+ * Yields the Pods of gateways and waypoints, and the first Pod with a sidecar of each namespace and locality, for each
+ * set of objects that select its workload.
+ */
 function* sharingPods(database: Database<Proxy>, cluster: string): Generator<PodObject> {
   const seen = new Set<string>();
+  const selectionsOf = outboundSelections(database);
   for (const pod of database.all(pods)) {
     if (pod.cluster !== cluster) continue;
     const type = podProxyType(database, pod);
     if (type === undefined) continue;
     if (type === "sidecar") {
-      const place = `${pod.namespace}/${workloadOfPod(database, pod)?.locality ?? ""}`;
-      if (seen.has(place)) continue;
-      seen.add(place);
+      const key = [pod.namespace, workloadOfPod(database, pod)?.locality ?? "", selectionsOf(pod)].join(" ");
+      if (seen.has(key)) continue;
+      seen.add(key);
     }
     yield pod;
   }

@@ -68,6 +68,64 @@ ${sidecar("b", 7, "near", injected)}${sidecar("b", 8, "near", "app: b")}`,
     expect(await warmUp({ database, ...everything })).toMatchObject({ proxies, all: true });
   });
 
+  test.each([
+    ["Sidecar", "networking.istio.io/v1", "workloadSelector: { labels: { tier: web } }, egress: [{ hosts: [./*] }]"],
+    [
+      "EnvoyFilter",
+      "networking.istio.io/v1alpha3",
+      `workloadSelector: { labels: { tier: web } },
+       configPatches: [{ applyTo: CLUSTER, patch: { operation: MERGE, value: { connect_timeout: 3s } } }]`,
+    ],
+    [
+      "DestinationRule",
+      "networking.istio.io/v1",
+      `host: app-0, workloadSelector: { matchLabels: { tier: web } },
+       trafficPolicy: { connectionPool: { tcp: { maxConnections: 7 } } }`,
+    ],
+    [
+      "Telemetry",
+      "telemetry.istio.io/v1",
+      "selector: { matchLabels: { tier: web } }, accessLogging: [{ providers: [{ name: envoy }] }]",
+    ],
+    [
+      "WasmPlugin",
+      "extensions.istio.io/v1alpha1",
+      "selector: { matchLabels: { tier: web } }, url: 'file:///filter.wasm', match: [{ mode: CLIENT }]",
+    ],
+  ])("covers one sidecar of those that a %s selects", async (kind, apiVersion, spec) => {
+    const pod = (number: number, labels: string): string => `
+apiVersion: v1
+kind: Pod
+metadata: { name: p-${number}, namespace: ns-0, labels: { security.istio.io/tlsMode: istio, ${labels} } }
+spec: { nodeName: near }
+status: { phase: Running, podIP: 10.9.0.${number} }
+---`;
+    const selected = [1, 2, 3].map((number) => pod(number, `tier: web, pod-template-hash: h-${number}`));
+    /** Returns the proxies computed, and the recomputations for a selected Pod that connects later. */
+    const costs = async (objects: string): Promise<{ proxies: number; recomputations: number }> => {
+      const database = mesh();
+      commitYaml(database, selected.join("") + objects);
+      const { proxies } = await warmUp({ database, ...everything });
+      const before = database.stats().recomputations;
+      const last = podProxies(database).find(({ id }) => id === "p-3.ns-0");
+      if (last === undefined) throw new Error("no proxy");
+      configurationOf(database, last);
+      return { proxies, recomputations: database.stats().recomputations - before };
+    };
+    const object = (selector: string): string => `
+apiVersion: ${apiVersion}
+kind: ${kind}
+metadata: { name: selecting, namespace: ns-0 }
+spec: { ${selector} }`;
+    // Where all are selected, one computes the rest of what they share, as where there is no such object.
+    const forAll = await costs(object(spec.replaceAll("tier: web", "security.istio.io/tlsMode: istio")));
+    expect(forAll.proxies).toBe(namespaces);
+    const forSome = await costs(object(spec));
+    expect(forSome.proxies).toBe(namespaces + 1);
+    expect(forSome.recomputations).toBeLessThanOrEqual(forAll.recomputations);
+    expect(forSome.recomputations).toBeGreaterThan(0);
+  });
+
   test("does not affect the resources of a proxy that differs from its Pod", async () => {
     const database = mesh();
     await warmUp({ database, ...everything });
