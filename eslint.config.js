@@ -59,7 +59,7 @@ const ignorant = {
   kubernetes: ["tls-admission", "admin-server", "jwks", "incremental"],
   "config-schema": encoding,
   "envoy-filter": order.filter(
-    (name) => !["settings", "protobuf-wire", "envoy-api", "istio-api", "config-schema"].includes(name),
+    (name) => !["runtime", "settings", "protobuf-wire", "envoy-api", "istio-api", "config-schema"].includes(name),
   ),
   "config-ingestion": [...encoding, "envoy-filter"],
   "config-xds": ["protobuf-wire"],

@@ -5,6 +5,7 @@ export { listenBacklog } from "./listen-backlog.js";
 export { listenHost } from "./listen-host.js";
 export { maxOpenFiles, openFilesIn } from "./open-files.js";
 export { type Pause, pauseEvery } from "./pauses.js";
+export { RecentMap } from "./recent-map.js";
 export { UnreadBytes, type UnreadLimits } from "./unread-bytes.js";
 export { Backoff, backoffDelay, type BackoffOptions, type BackoffRange } from "./backoff.js";
 export { LineBudget, LineBudgets, type LineRate, shortened } from "./line-budget.js";

@@ -5,13 +5,13 @@ import {
   HttpFilterSchema,
 } from "@istiod/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager";
 import { joinEncoded, messageFieldParts } from "@istiod/protobuf-wire";
+import { RecentMap } from "@istiod/runtime";
 import { httpFilterOf, networkFilterOf } from "../match/listener-match.js";
 import { Effects, type Patch, type Patches } from "../patch.js";
 import { packedName } from "../value/packed.js";
 import { splitParts, stringIn, takeFields } from "./encoded-fields.js";
 import { EncodedFilters, isNamed, type PackedFilter } from "./encoded-filters.js";
 import type { ListenerPlace } from "./listener-place.js";
-import { RecentMap } from "./recent-map.js";
 import { routePatchesOf, RoutesPatcher } from "./route-configuration.js";
 
 export const connectionManager = "envoy.filters.network.http_connection_manager";
@@ -25,7 +25,7 @@ interface PatchedFilters {
 }
 
 /** The number of different lists of HTTP filters, and of route configurations by name, of which results are kept. */
-const [mostLists, mostRoutes] = [1000, 1000];
+const [maxLists, maxRoutes] = [1000, 1000];
 
 /**
  * Applies the same patches to the HTTP filters of any number of connection managers, and to their routes if they are
@@ -35,8 +35,8 @@ export class ManagerPatcher {
   readonly #filters: EncodedFilters | undefined;
   readonly #patches: Patches;
   readonly #place: ListenerPlace;
-  readonly #lists = new RecentMap<PatchedFilters>(mostLists);
-  readonly #routes = new RecentMap<RoutesPatcher | "unpatched">(mostRoutes);
+  readonly #lists = new RecentMap<PatchedFilters>(maxLists);
+  readonly #routes = new RecentMap<RoutesPatcher | "unpatched">(maxRoutes);
 
   /** @param ofFilters the patches of HTTP filters that match the chain */
   constructor(ofFilters: readonly Patch[], patches: Patches, place: ListenerPlace) {

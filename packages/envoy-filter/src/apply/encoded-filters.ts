@@ -5,11 +5,11 @@ import { EnvoyFilter_Patch_Operation as Operation } from "@istiod/istio-api/netw
 import { Effects, type Patch } from "../patch.js";
 import { type AbsentFilter, withAbsentFilters } from "./absent-filters.js";
 import { encodeStringField, joinEncoded, messageFieldParts } from "@istiod/protobuf-wire";
+import { RecentMap } from "@istiod/runtime";
 import { packedAddition } from "../merge.js";
 import { splitAt, splitParts, stringIn } from "./encoded-fields.js";
 import { typedConfigOf, valueOfMerge } from "./merge-value.js";
 import { encodedValueOf, patchList } from "./named-list.js";
-import { RecentMap } from "./recent-map.js";
 
 /** An encoded filter. */
 interface EncodedFilter {
@@ -52,13 +52,13 @@ interface Addition {
 }
 
 /** The number of filters, by name and type, of which additions are kept. */
-const mostAdditions = 100;
+const maxAdditions = 100;
 
 /** Applies the same patches to any number of lists of encoded filters, all of which they match. */
 export class EncodedFilters {
   readonly #options: FilterPatches;
   readonly #merges: readonly Patch[];
-  readonly #additions = new RecentMap<Addition>(mostAdditions);
+  readonly #additions = new RecentMap<Addition>(maxAdditions);
 
   constructor(options: FilterPatches) {
     this.#options = options;

@@ -5,6 +5,7 @@ import {
   EnvoyFilter_Patch_Operation as Operation,
 } from "@istiod/istio-api/networking/v1alpha3/envoy_filter";
 import { joinEncoded, messageFieldParts } from "@istiod/protobuf-wire";
+import { RecentMap } from "@istiod/runtime";
 import { isVirtualListener, listenerNameMatches } from "../match/listener-match.js";
 import { addsIn, patchesIn } from "../match/match.js";
 import { Effects, type Patch, type PatchContext, type Patches } from "../patch.js";
@@ -13,7 +14,6 @@ import { type ChainPatches, ChainPatcher, FiltersPatchers } from "./filter-chain
 import { type HeadPatches, LazyListener, mergeIntoListener } from "./listener-head.js";
 import type { ListenerPlace } from "./listener-place.js";
 import { valueOf } from "./named-list.js";
-import { RecentMap } from "./recent-map.js";
 
 const routeKinds = [ApplyTo.ROUTE_CONFIGURATION, ApplyTo.VIRTUAL_HOST, ApplyTo.HTTP_ROUTE] as const;
 
@@ -45,7 +45,7 @@ interface PatchedHeadResult {
 const { filterChains, defaultFilterChain } = ListenerSchema.field;
 
 /** The number of different heads of listeners of which results are kept. */
-const mostHeads = 1000;
+const maxHeads = 1000;
 
 /**
  * Applies the same patches to any number of encoded listeners, their listener filters, filter chains and filters. Only
@@ -57,7 +57,7 @@ export class ListenerPatcher {
   readonly #ofChains: ChainPatches;
   readonly #patchesRoutes: boolean;
   readonly #filters: FiltersPatchers;
-  readonly #heads = new RecentMap<PatchedHeadResult>(mostHeads);
+  readonly #heads = new RecentMap<PatchedHeadResult>(maxHeads);
 
   constructor(patches: Patches, place: ListenerPlace) {
     const { context, patchesInlineRoutes } = place;

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { RecentMap } from "@istiod/runtime";
 
 /** The object that an event is about. */
 export interface EventObject {
@@ -88,25 +89,5 @@ export class EventCorrelator {
     const tokens = Math.min(burst, known.tokens + Math.max(0, now - known.at) / refillMs);
     this.#buckets.set(key, { tokens: tokens >= 1 ? tokens - 1 : tokens, at: now });
     return tokens >= 1;
-  }
-}
-
-/** A map that forgets the entry that was used least recently. */
-class RecentMap<T> {
-  readonly #entries = new Map<string, T>();
-
-  constructor(readonly limit: number) {}
-
-  get(key: string): T | undefined {
-    return this.#entries.get(key);
-  }
-
-  set(key: string, value: T): void {
-    this.#entries.delete(key);
-    this.#entries.set(key, value);
-    for (const oldest of this.#entries.keys()) {
-      if (this.#entries.size <= this.limit) return;
-      this.#entries.delete(oldest);
-    }
   }
 }

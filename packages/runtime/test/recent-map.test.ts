@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { RecentMap } from "../src/apply/recent-map.js";
+import { RecentMap } from "../src/index.js";
 
 it("computes a value once, and again after the most recently used entries displaced it", () => {
   const computed: string[] = [];
@@ -13,4 +13,14 @@ it("computes a value once, and again after the most recently used entries displa
   expect(computed).toEqual(["a", "b", "c", "d", "e"]);
   get("b");
   expect(computed.slice(5)).toEqual(["b"]);
+});
+
+it("keeps what was read or set last", () => {
+  const map = new RecentMap<number>(2);
+  map.set("a", 1);
+  map.set("b", 2);
+  expect(map.get("a")).toBe(1);
+  map.set("c", 3);
+  map.set("a", 4);
+  expect(["a", "b", "c"].map((key) => map.get(key))).toEqual([4, undefined, 3]);
 });
