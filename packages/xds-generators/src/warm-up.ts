@@ -29,8 +29,8 @@ const yieldIntervalMs = 20;
  * Computes the resources of the gateways and waypoints that the Pods of a cluster are expected to have, and of one
  * sidecar in each namespace and locality, for each set of objects that select its workload: what the proxies of a mesh
  * share. A proxy that connects after a restart then finds memoized results, apart from its own inbound listeners and
- * clusters. A proxy that differs from its expectation shares the results that do not depend on the difference. Failed computations are skipped; they fail again when a
- * proxy requests them. Unused results are evicted like any others.
+ * clusters. A proxy that differs from its expectation shares the results that do not depend on the difference. Failed
+ * computations are skipped; they fail again when a proxy requests them. Unused results are evicted like any others.
  */
 export async function warmUp({ database, cluster, limitMs }: WarmUpOptions): Promise<WarmUpResult> {
   const start = performance.now();

@@ -131,7 +131,7 @@ export interface TlsOptions {
   readonly cert: string;
   /** PEM. */
   readonly key: string;
-  /** A second chain and key of another type, such as RSA beside ECDSA, for clients that do not accept the first. */
+  /** A second chain and key of another type, such as RSA and ECDSA, for clients that do not accept the first. */
   readonly fallback?: { readonly cert: string; readonly key: string };
   /** CA certificates in PEM that client certificates are verified against. Client certificates are optional. */
   readonly clientCa?: string;

@@ -33,7 +33,7 @@ export interface ChainPatches {
   readonly ofHttpFilters: readonly Patch[];
 }
 
-/** Applies patches to the filter chains of a listener, which all of them match. */
+/** Applies the patches that match a listener to its filter chains. */
 export class ChainPatcher {
   readonly #listener: ListenerIdentity;
   readonly #ofChains: readonly Patch[];

@@ -33,8 +33,8 @@ export class AnswerWriter {
     await this.#writer.untilRoom();
   }
 
-  /** The client has read everything, or is gone. */
-  allRead(): void {
+  /** Releases all answers: the client has read everything, or is gone. */
+  releaseAll(): void {
     for (const read of this.#held.splice(0)) read();
   }
 }

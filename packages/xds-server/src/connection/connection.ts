@@ -109,7 +109,7 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
   }
 
   progressed(): void {
-    if (this.#call.outstandingBytes === 0) this.#answers.allRead();
+    if (this.#call.outstandingBytes === 0) this.#answers.releaseAll();
     const sentMs = this.#writer.progressed();
     if (sentMs !== undefined) this.#stream?.events.sent(sentMs);
     if (!this.#blocked || this.#writer.full) return;
@@ -137,7 +137,7 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
   }
 
   closed(reason: string): void {
-    this.#answers.allRead();
+    this.#answers.releaseAll();
     this.#endReason ??= reason;
     this.#finish();
   }

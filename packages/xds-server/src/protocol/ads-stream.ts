@@ -190,7 +190,7 @@ export abstract class AdsStream {
   /** Reports whether the client may subscribe to another type. */
   #accepts(request: XdsRequest): boolean {
     if (!this.#source.serves(request.typeUrl)) {
-      this.#unserved.requested(request);
+      this.#unserved.addRequest(request);
       return false;
     }
     const { types } = this.#limits;

@@ -15,7 +15,7 @@ const maxNames = 4096;
 /** Bytes of all names and resources by default, and the share of the heap that they have at most. */
 const maxBytes = 16 * 1024 * 1024;
 const heapShare = 1 / 32;
-/** Memory of an entry of a map beside its key's characters, and of a resource beside its name and bytes, about. */
+/** Memory of an entry of a map in addition to its key's characters, and of a resource to its name and bytes, about. */
 const entryBytes = 96;
 const resourceBytes = 192;
 

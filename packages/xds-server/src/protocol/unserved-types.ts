@@ -3,7 +3,7 @@ import { tooMuch } from "./request-limits.js";
 
 /**
  * The types that a client requests and the source does not serve. The first request of each, and every further one that
- * is no answer, is answered with an empty response.
+ * is neither an ACK nor a NACK, is answered with an empty response.
  */
 export class UnservedTypes {
   /** The number of empty responses that are due, by type URL. */
@@ -15,8 +15,12 @@ export class UnservedTypes {
     this.#max = max;
   }
 
-  /** @throws ConnectError `ResourceExhausted` if the client requests too many types */
-  requested({ typeUrl, responseNonce }: XdsRequest): void {
+  /**
+   * Counts a request.
+   *
+   * @throws ConnectError `ResourceExhausted` if the client requests too many types
+   */
+  addRequest({ typeUrl, responseNonce }: XdsRequest): void {
     const pending = this.#pending.get(typeUrl);
     if (pending === undefined && this.#pending.size >= this.#max)
       throw tooMuch(`more than ${this.#max} unknown resource types`);
