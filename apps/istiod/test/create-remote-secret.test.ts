@@ -194,7 +194,7 @@ stringData:
       { name: uid, user: { "auth-provider": { name: "oidc", config: { "idp-issuer-url": "https://i" } } } },
     ]);
     const failing = (...args: string[]): Promise<unknown> => run(cluster().kubeconfig, ...common, ...args);
-    await expect(failing("--secret-name=other")).rejects.toThrow("forms/other is no token of ServiceAccount reader");
+    await expect(failing("--secret-name=other")).rejects.toThrow("forms/other is not a token of ServiceAccount reader");
     await expect(failing("--secret-name=none")).rejects.toThrow("--secret-name: Secret forms/none does not exist");
     await expect(failing("--service-account=x")).rejects.toThrow(
       "ServiceAccount forms/x does not exist: create it, only",
@@ -202,7 +202,7 @@ stringData:
     await expect(failing("--service-account=x", "--create-service-account=false")).rejects.toThrow(
       "ServiceAccount forms/x does not exist: create it, or run with --create-service-account=true",
     );
-    await expect(failing("--name=C_0")).rejects.toThrow("--name C_0: is no DNS label");
+    await expect(failing("--name=C_0")).rejects.toThrow("--name C_0: is not a DNS label");
     await expect(failing("--auth-plugin-name=oidc")).rejects.toThrow("has no effect without --auth-type=plugin");
     await expect(failing("--auth-type=plugin")).rejects.toThrow("--auth-plugin-name: is required");
   }, 60_000);

@@ -2,7 +2,7 @@
 const replacements: Readonly<Record<string, string>> = {
   install: "Helm installs the charts: helm install istiod manifests/charts/istiod (docs/install.md)",
   manifest: "Helm prints the objects of the charts: helm template istiod manifests/charts/istiod (docs/install.md)",
-  upgrade: "Helm upgrades the charts, or adds a revision to the old one (docs/install.md)",
+  upgrade: "Helm upgrades the charts, or adds a revision next to the old one (docs/install.md)",
   uninstall: "Helm removes the charts: helm uninstall istiod -n istio-system (docs/install.md)",
   dashboard: "forward a port: kubectl port-forward -n istio-system deploy/istiod 8080 for the status page of istiod",
   waypoint: "waypoints are not supported yet",

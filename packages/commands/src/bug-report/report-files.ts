@@ -7,7 +7,7 @@ export interface ReadLimit {
   readonly timeoutMs: number;
 }
 
-/** Files of a report by path, which are collected beside each other. */
+/** Files of a report by path, which are collected concurrently. */
 export class ReportFiles {
   readonly #files = new Map<string, string>();
   readonly #faults: string[] = [];

@@ -43,7 +43,7 @@ const namespaces = { group: "", version: "v1", kind: "Namespace", plural: "names
 export async function createRemoteSecret(client: ApiClient, options: RemoteSecretOptions): Promise<RemoteSecret> {
   const { namespace, type, authProvider, clock } = options;
   if (options.name !== "" && !/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(options.name))
-    throw new Error(`--name ${options.name}: is no DNS label, expected lower-case letters, digits and -`);
+    throw new Error(`--name ${options.name}: is not a DNS label, expected lower-case letters, digits and -`);
   const cluster = options.name || (await readObject(client, namespaces, { name: "kube-system" })).metadata?.uid || "";
   const serviceAccount = options.serviceAccount || (type === "config" ? "istiod" : readerAccount);
   await ensureAccount(client, { ...options, serviceAccount });

@@ -79,7 +79,7 @@ async function tokenSecret(
     );
     if (!isOfAccount(secret))
       throw new Error(
-        `--secret-name: Secret ${namespace}/${secretName} is no token of ServiceAccount ${serviceAccount}: expected the type ${tokenType} and the annotation ${accountAnnotation}`,
+        `--secret-name: Secret ${namespace}/${secretName} is not a token of ServiceAccount ${serviceAccount}: expected the type ${tokenType} and the annotation ${accountAnnotation}`,
       );
     return secret;
   }

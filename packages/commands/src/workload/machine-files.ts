@@ -5,7 +5,7 @@ import { CANONICAL_NAME_LABEL, CANONICAL_REVISION_LABEL, canonicalServiceOf } fr
 import { stringify } from "yaml";
 import type { WorkloadGroup } from "./workload-group.js";
 
-/** Inputs of the files that a virtual machine needs, beside its credentials. */
+/** Inputs of the files that a virtual machine needs in addition to its credentials. */
 export interface MachineOptions {
   readonly group: WorkloadGroup;
   /** Mesh configuration of the control plane, as valid text, and its place for errors. */

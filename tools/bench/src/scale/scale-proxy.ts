@@ -25,7 +25,7 @@ export interface ScaleProxyOptions {
   readonly token?: string;
 }
 
-/** The proxy of a mesh, and the further ones beside it, which are counted together. */
+/** The proxy of a mesh, and the further ones, which are counted together. */
 export class ScaleProxy {
   readonly #mesh: ScaleMesh;
   readonly #timeoutMs: number;

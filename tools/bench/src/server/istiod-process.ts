@@ -31,7 +31,7 @@ export interface IstiodOptions {
    * profile shows the file of each function.
    */
   readonly execArgv?: readonly string[];
-  /** Serves plaintext xDS on another port beside TLS. Default: with `tlsTokens`, TLS only. */
+  /** Serves plaintext xDS on another port in addition to TLS. Default: with `tlsTokens`, TLS only. */
   readonly alsoPlaintext?: boolean;
   /** Limit of V8's old generation in MiB. Default: Node's. */
   readonly maxOldSpaceMiB?: number;
@@ -55,7 +55,7 @@ export interface IstiodOptions {
 export interface IstiodProcess {
   readonly pid: number;
   readonly xds: Address;
-  /** The plaintext port beside TLS, if `alsoPlaintext` is set; otherwise equal to `xds`. */
+  /** The plaintext port in addition to TLS, if `alsoPlaintext` is set; otherwise equal to `xds`. */
   readonly plaintext: Address;
   /** Serves `/metrics` and `/debug`. */
   readonly http: string;

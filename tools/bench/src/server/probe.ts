@@ -1,5 +1,5 @@
-// Loaded into istiod's process beside istiod; answers what is asked over the channel of the process that started it,
-// and ends with that one.
+// Loaded into istiod's process; answers what is asked over the channel of the process that started it, and ends with
+// that one.
 import { getHeapCodeStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { longTurnsVariable, recordLongTurns } from "./long-turns.js";
@@ -7,7 +7,7 @@ import { longTurnsVariable, recordLongTurns } from "./long-turns.js";
 /** Bytes that istiod's process has. */
 export interface HeapReport {
   readonly rss: number;
-  /** On the heap, and in buffers beside it; after garbage was collected if that was asked for. */
+  /** On the heap, and in buffers outside of it; after garbage was collected if that was asked for. */
   readonly heap: number;
   readonly external: number;
   /** Of the heap, what V8 made of functions: machine code and bytecode, with what belongs to them. */

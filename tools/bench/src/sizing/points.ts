@@ -4,7 +4,7 @@ import { parseScript } from "../fleet/script.js";
 import { failures, quantile, type RunReport, type StepReport } from "../fleet/step-report.js";
 import { predict, type Figures, type MeshSize } from "./formula.js";
 
-/** A mesh that was measured, beside what the formula says of it. */
+/** A measured mesh, and what the formula says of it. */
 export interface SizedPoint {
   readonly size: MeshSize;
   readonly measured: Figures;
