@@ -103,13 +103,13 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     at: "kind:",
     says: ["UDPRoute", "Istio does not route UDP"],
   },
-  "a field that nothing reads": {
+  "a field that is not supported": {
     yaml: route(
       "{fault: {delay: {exponentialDelay: 1s, percentage: {value: 1}}}, route: [{destination: {host: ratings}}]}",
     ),
-    code: "MESH0003",
+    code: "IST0106",
     at: "exponentialDelay",
-    says: ["exponentialDelay has no effect", "fixedDelay"],
+    says: ["exponentialDelay: is not supported", "fixedDelay"],
   },
   "a misspelled field": {
     yaml: route("route: [{destination: {hsot: ratings}}]"),
