@@ -68,13 +68,14 @@ function timesFile(file: string): string {
 }
 
 /**
- * Reads the output of a container.
+ * Reads the output of a container, until the signal is aborted.
  *
  * @throws Error if the container has not been started, or not again
  */
 export async function* readLogs(
   { folder, container, isRunning }: LoggedContainer,
   { follow, previous, tailLines, limitBytes = Infinity, since, offset = 0 }: LogSelection,
+  signal: AbortSignal,
 ): AsyncGenerator<Buffer> {
   const attempt = await attemptOf(folder, container, previous);
   const path = logFile(folder, attempt);
@@ -83,7 +84,7 @@ export async function* readLogs(
     let start = since === undefined ? offset : await offsetSince(path, since);
     if (tailLines !== undefined) start = await startOfLines(file, start, tailLines);
     let left = limitBytes;
-    for (;;) {
+    while (!signal.aborted) {
       const mayGrow = follow && isRunning(attempt);
       for await (const block of blocksOf(file, start, left)) {
         start += block.length;
@@ -91,7 +92,7 @@ export async function* readLogs(
         yield block;
       }
       if (!mayGrow || left <= 0) return;
-      await sleep(INTERVAL);
+      await sleep(INTERVAL, undefined, { signal }).catch(() => undefined);
     }
   } finally {
     await file.close();

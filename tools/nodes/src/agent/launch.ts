@@ -60,8 +60,8 @@ export interface ContainerProcess {
   kill(signal: NodeJS.Signals): Promise<void>;
   /** Returns a command that runs in the container. */
   inside(command: readonly string[], options?: InsideOptions): Promise<readonly string[]>;
-  /** Writes to the input, if there is one; null is its end. */
-  readonly write?: (input: Buffer | null) => void;
+  /** Writes to the input, if there is one; null is its end. Resolves when there is room for more. */
+  readonly write?: (input: Buffer | null) => Promise<void>;
   /** Sets the size of the terminal, if there is one. */
   readonly resize?: (size: TerminalSize) => void;
 }

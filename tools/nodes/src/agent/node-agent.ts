@@ -65,7 +65,7 @@ export class NodeAgent {
         return startProgram(inside, { hasInput: stdin, isTerminal: tty });
       },
       attach: (request) => this.#attach(request),
-      logs: (request) => this.#logs(request),
+      logs: (request, signal) => this.#logs(request, signal),
       network: (pod) => this.#runnerOf(pod).enter,
     });
     await this.#register(socket);
@@ -117,15 +117,20 @@ export class NodeAgent {
     const { write, resize, exited } = runner.process;
     // Known before any input is written, to which the output may be an answer.
     const offset = await loggedBytes(this.#logFolder(pod, container), runner.restarts);
-    const logs = this.#logs({ ...pod, container, follow: true, previous: false, offset });
+    const left = new AbortController();
+    const logs = this.#logs({ ...pod, container, follow: true, previous: false, offset }, left.signal);
     return {
       outputs: asOutput(logs),
       status: exited.then(() => 0),
       // The input of a container stays open for the next client, unless it is for one only.
       ...(stdin &&
-        write && { write: (input) => void (input === null && !runner.hasInputOnce ? undefined : write(input)) }),
+        write && {
+          write: async (input) => {
+            if (input !== null || runner.hasInputOnce) await write(input);
+          },
+        }),
       ...(resize && { resize }),
-      leave: () => undefined,
+      leave: () => left.abort(),
     };
   }
 
@@ -140,12 +145,12 @@ export class NodeAgent {
     return join(directory, pod.metadata.uid, "containers", container);
   }
 
-  /** Returns the output of a container, also of one that has ended. */
-  #logs({ namespace, pod, container, ...selection }: LogRequest): AsyncIterable<Buffer> {
+  /** Returns the output of a container, also of one that has ended. It ends when the signal is aborted. */
+  #logs({ namespace, pod, container, ...selection }: LogRequest, signal: AbortSignal): AsyncIterable<Buffer> {
     const folder = this.#logFolder({ namespace, pod }, container);
     const uid = this.#options.cluster.pods.get(`${namespace}/${pod}`)?.metadata.uid ?? "";
     const isRunning = (attempt: number): boolean => this.#pods.get(uid)?.runner.isRunning(container, attempt) ?? false;
-    return readLogs({ folder, container: `${container} of pod ${namespace}/${pod}`, isRunning }, selection);
+    return readLogs({ folder, container: `${container} of pod ${namespace}/${pod}`, isRunning }, selection, signal);
   }
 
   #run(first: Pod): void {

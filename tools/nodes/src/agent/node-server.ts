@@ -5,6 +5,7 @@ import { text } from "node:stream/consumers";
 import type { LogSelection } from "./container-logs.js";
 import { forwardToPod, type PodNetworkEntry, refuseUpgrade } from "./port-forward.js";
 import { type RemoteProgram, serveProgram } from "./remote-program.js";
+import { untilWritable } from "./until-writable.js";
 
 /** A program of a container that a client wants the streams of, as the API server of `tools/cluster` asks for it. */
 export interface ProgramRequest {
@@ -32,11 +33,11 @@ export interface LogRequest extends LogSelection {
 }
 
 /**
- * Returns the output of a container.
+ * Returns the output of a container, until the signal is aborted.
  *
  * @throws Error if there is none
  */
-export type Logs = (request: LogRequest) => AsyncIterable<Buffer>;
+export type Logs = (request: LogRequest, signal: AbortSignal) => AsyncIterable<Buffer>;
 
 interface NodeAnswers {
   /** Starts a command in a container. */
@@ -78,13 +79,15 @@ export async function startNodeServer(socket: string, answers: NodeAnswers): Pro
 }
 
 async function sendLogs(request: IncomingMessage, response: ServerResponse, logs: Logs): Promise<void> {
-  const parts = logs(JSON.parse(await text(request)) as LogRequest)[Symbol.asyncIterator]();
+  const left = new AbortController();
+  response.once("close", () => left.abort());
+  const parts = logs(JSON.parse(await text(request)) as LogRequest, left.signal)[Symbol.asyncIterator]();
   // The head is sent when it is known that there is a log.
   let part = await parts.next();
   response.writeHead(200).flushHeaders();
-  response.once("close", () => void parts.return?.());
   for (; part.done !== true && !response.closed; part = await parts.next())
-    if (!response.write(part.value)) await Promise.race([once(response, "drain"), once(response, "close")]);
+    if (!response.write(part.value)) await untilWritable(response);
+  await parts.return?.();
   response.end();
 }
 

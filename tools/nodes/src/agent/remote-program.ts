@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { constants } from "node:os";
 import type { Duplex, Writable } from "node:stream";
 import { inTerminal, resizeTerminal, type TerminalSize } from "./terminal.js";
+import { untilWritable } from "./until-writable.js";
 
 /** A program whose streams are those of a client of the API server. */
 export interface RemoteProgram {
@@ -10,10 +11,10 @@ export interface RemoteProgram {
   readonly outputs: AsyncIterable<ProgramOutput>;
   /** The exit status, after the outputs. */
   readonly status: Promise<number>;
-  /** Writes input; null is its end. Without one, input is ignored. */
-  readonly write?: (input: Buffer | null) => void;
+  /** Writes input; null is its end. Resolves when there is room for more. Without one, input is ignored. */
+  readonly write?: (input: Buffer | null) => Promise<void>;
   readonly resize?: (size: TerminalSize) => void;
-  /** The client is gone. */
+  /** Ends what was started for the client, which is gone. The outputs end then. */
   readonly leave: () => void;
 }
 
@@ -23,45 +24,61 @@ export interface ProgramOutput {
 }
 
 const INPUT = 0;
+const OUTPUT = 1;
 const STATUS = 3;
 const SIZE = 4;
 const HEADER = 5;
+const PROBE_INTERVAL = 1000;
 
 /**
  * Copies between a program and the API server's connection, as frames: one byte with the number of the stream, the
  * length in 32 bits, and the bytes. From the API server come the input, of which an empty frame is the end, and sizes
  * of the terminal in JSON. The last frame to it has the exit status in JSON.
+ *
+ * Nothing is read while the program takes no input. An empty output is then sent each second, which fails if the client
+ * is gone.
  */
 export async function serveProgram(connection: Duplex, program: RemoteProgram): Promise<void> {
+  if (connection.destroyed) return program.leave();
   connection.once("close", program.leave);
   // Connections of the server are open for output after the end of their input, which is that of the client here.
   connection.once("end", () => connection.destroy());
-  let received = Buffer.alloc(0);
-  connection.on("data", (bytes: Buffer) => {
-    received = Buffer.concat([received, bytes]);
-    while (received.length >= HEADER && received.length >= HEADER + received.readUInt32BE(1)) {
-      const end = HEADER + received.readUInt32BE(1);
-      receive(program, received.readUInt8(0), received.subarray(HEADER, end));
-      received = received.subarray(end);
-    }
-  });
   const send = async (stream: number, content: Buffer): Promise<void> => {
     const header = Buffer.alloc(HEADER);
     header.writeUInt8(stream);
     header.writeUInt32BE(content.length, 1);
-    if (!connection.write(Buffer.concat([header, content])) && !connection.destroyed)
-      await Promise.race([once(connection, "drain"), once(connection, "close")]);
+    if (!connection.write(Buffer.concat([header, content]))) await untilWritable(connection);
   };
+  let received = Buffer.alloc(0);
+  const receiveFrames = async (): Promise<void> => {
+    while (received.length >= HEADER && received.length >= HEADER + received.readUInt32BE(1)) {
+      const end = HEADER + received.readUInt32BE(1);
+      await receive(program, received.readUInt8(0), received.subarray(HEADER, end));
+      received = received.subarray(end);
+    }
+  };
+  connection.on("data", (bytes: Buffer) => {
+    received = Buffer.concat([received, bytes]);
+    connection.pause();
+    const probe = setInterval(() => {
+      if (!connection.writableNeedDrain) void send(OUTPUT, Buffer.alloc(0));
+    }, PROBE_INTERVAL);
+    receiveFrames()
+      .then(() => connection.resume())
+      .catch(() => connection.destroy())
+      .finally(() => clearInterval(probe));
+  });
   for await (const { stream, content } of program.outputs) {
     if (connection.destroyed) return;
     await send(stream, content);
   }
+  if (connection.destroyed) return;
   await send(STATUS, Buffer.from(JSON.stringify(await program.status)));
   connection.end();
 }
 
-function receive(program: RemoteProgram, stream: number, content: Buffer): void {
-  if (stream === INPUT) program.write?.(content.length === 0 ? null : content);
+async function receive(program: RemoteProgram, stream: number, content: Buffer): Promise<void> {
+  if (stream === INPUT) await program.write?.(content.length === 0 ? null : content);
   else if (stream === SIZE) program.resize?.(JSON.parse(content.toString()) as TerminalSize);
 }
 
@@ -83,9 +100,12 @@ export function startProgram(
   };
 }
 
-/** Returns a function that writes input, or ends it. */
-export function writerTo(input: Writable): (bytes: Buffer | null) => void {
-  return (bytes) => void (bytes === null ? input.end() : input.write(bytes));
+/** Returns a function that writes input, or ends it, and resolves when there is room for more. */
+export function writerTo(input: Writable): (bytes: Buffer | null) => Promise<void> {
+  return async (bytes) => {
+    if (bytes === null) input.end();
+    else if (!input.write(bytes)) await untilWritable(input);
+  };
 }
 
 async function statusOf(child: ChildProcess): Promise<number> {
