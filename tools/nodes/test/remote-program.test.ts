@@ -99,6 +99,18 @@ test("a program that reads nothing holds up its input, and ends with its client"
   expect(await program.status).toBe(128 + 9);
 }, 60_000);
 
+test("the program of a command that waits for it ends with its client", async () => {
+  const script = 'sleep 1000 & echo "$!"; wait';
+  const program = startProgram(["sh", "-c", script], { hasInput: false, isTerminal: false });
+  const { client } = await serve(program);
+  const [first] = (await once(client, "data")) as [Buffer];
+  const pid = Number(first.subarray(5).toString());
+  expect(process.kill(pid, 0)).toBe(true);
+  client.destroy();
+  // The status is known when the outputs, which both have, are closed.
+  expect(await program.status).toBe(128 + 9);
+}, 60_000);
+
 test("all input arrives at a program that reads it", async () => {
   const { client } = await serve(
     startProgram(["sh", "-c", "sleep 0.3; wc -c >&2"], { hasInput: true, isTerminal: false }),

@@ -53,7 +53,8 @@ interface NodeAnswers {
  * container has written, and an upgrade of `/exec` starts a command in a container, of `/attach` joins its program, and
  * of `/forward` connects to a port of a pod. An error is a response with status 400 and its text.
  *
- * @returns a function that stops the server, and the commands and connections that still run
+ * @returns a function that stops the server, its connections, and the commands that were started for them. What these
+ *   have started themselves ends with its container.
  */
 export async function startNodeServer(socket: string, answers: NodeAnswers): Promise<() => void> {
   const server = createServer((request, response) => {

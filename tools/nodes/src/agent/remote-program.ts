@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { constants } from "node:os";
 import type { Duplex, Writable } from "node:stream";
+import { childOf } from "./processes.js";
 import { inTerminal, resizeTerminal, type TerminalSize } from "./terminal.js";
 import { untilWritable } from "./until-writable.js";
 
@@ -96,7 +97,7 @@ export function startProgram(
     status: statusOf(child),
     ...(hasInput && child.stdin && { write: writerTo(child.stdin) }),
     ...(isTerminal && { resize: (size) => void resizeTerminal(child.pid ?? 0, size) }),
-    leave: () => void child.kill("SIGKILL"),
+    leave: () => void killWithChild(child),
   };
 }
 
@@ -106,6 +107,18 @@ export function writerTo(input: Writable): (bytes: Buffer | null) => Promise<voi
     if (bytes === null) input.end();
     else if (!input.write(bytes)) await untilWritable(input);
   };
+}
+
+/** Kills a command and its child: `nsenter` starts the program in the processes of a container, and waits for it. */
+async function killWithChild(command: ChildProcess): Promise<void> {
+  const program = command.pid === undefined ? undefined : await childOf(command.pid);
+  command.kill("SIGKILL");
+  if (program === undefined) return;
+  try {
+    process.kill(program, "SIGKILL");
+  } catch {
+    // It has ended.
+  }
 }
 
 async function statusOf(child: ChildProcess): Promise<number> {
