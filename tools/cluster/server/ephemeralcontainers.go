@@ -18,6 +18,7 @@ func (s ephemeralContainersStrategy) PrepareForUpdate(_ context.Context, obj, ol
 	copyField(obj, old, "Spec")
 	obj.(*corev1.Pod).Spec.EphemeralContainers = added
 	copyField(obj, old, "Status")
+	keepMetadata(accessor(obj), accessor(old))
 	if !equality.Semantic.DeepEqual(added, old.(*corev1.Pod).Spec.EphemeralContainers) {
 		accessor(obj).SetGeneration(accessor(old).GetGeneration() + 1)
 	}

@@ -110,6 +110,11 @@ func (s statusStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.Obj
 		current.SetOwnerReferences(previous.GetOwnerReferences())
 		return
 	}
+	keepMetadata(current, previous)
+}
+
+// keepMetadata restores the metadata that users change, except for the managers of fields.
+func keepMetadata(current, previous metav1.Object) {
 	managed := current.GetManagedFields()
 	metav1.ResetObjectMetaForStatus(current, previous)
 	current.SetManagedFields(managed)

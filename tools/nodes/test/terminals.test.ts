@@ -152,6 +152,18 @@ test("an ephemeral container runs in the namespaces of a Pod, and stays as it is
       contentType: "application/strategic-merge-patch+json",
       body: JSON.stringify({ spec: { ephemeralContainers } }),
     });
+  const labelsAndAnnotations = async () => {
+    const { labels, annotations } = (await rig.pod("debugged")).metadata;
+    return { labels, annotations };
+  };
+  const before = await labelsAndAnnotations();
+  await rig.client.json({
+    method: "PATCH",
+    path,
+    contentType: "application/strategic-merge-patch+json",
+    body: JSON.stringify({ metadata: { labels: { added: "true" }, annotations: { added: "true" } } }),
+  });
+  expect(await labelsAndAnnotations()).toEqual(before);
   const script = "hostname; ps -e -o comm= | sort -u | tr '\\n' ' '";
   const container = { image: "shell", args: ["-c", script] };
   await patch([{ ...container, name: "with-processes", targetContainerName: "main" }]);
