@@ -547,8 +547,8 @@ describe("each of these mistakes of the mesh configuration is found in it, or ne
       "signs in names of statistics",
       { inboundClusterStatName: "100%_%SERVICE%", outboundClusterStatName: "a%b%SERVICE%" },
       "",
-      ],
-      [
+    ],
+    [
       "an application at a port of administration that the mesh does not use",
       { defaultConfig: { proxyAdminPort: 14000 } },
       deployment("other", { ports: [{ containerPort: 15000 }] }),
