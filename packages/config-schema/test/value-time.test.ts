@@ -38,7 +38,7 @@ describe("long paths take linear time", () => {
   test("with asterisks within and at their end", () => {
     const path = `/${many("*")}a/${many("*")}`;
     const fault = [
-      `is ${JSON.stringify(path)}, whose * only matches an asterisk, expected prefix ${JSON.stringify(`/${many("*")}a/`)}`,
+      expect.stringMatching(/^is "\/\*+…", whose \* only matches an asterisk, expected prefix "\/\*+…"$/) as string,
     ];
     expect(ofIngress(path)).toEqual(fault);
     expect(ofRoute({ matches: [{ path: { type: "PathPrefix", value: path } }] })).toEqual(fault);
