@@ -35,14 +35,16 @@ const yieldIntervalMs = 20;
 export async function warmUp({ database, cluster, limitMs }: WarmUpOptions): Promise<WarmUpResult> {
   const start = performance.now();
   const elapsedMs = (): number => Math.round(performance.now() - start);
+  const shares = sharesOf(database);
   let proxies = 0;
   let lastYield = start;
-  for (const pod of sharingPods(database, cluster)) {
+  for (const pod of database.all(pods)) {
     if (elapsedMs() >= limitMs) return { proxies, all: false, ms: elapsedMs() };
-    const proxy = podProxy(database, pod);
-    if (proxy === undefined) continue;
-    computeResources(database, proxy);
-    proxies++;
+    const proxy = pod.cluster === cluster && shares(pod) ? podProxy(database, pod) : undefined;
+    if (proxy !== undefined) {
+      computeResources(database, proxy);
+      proxies++;
+    }
     if (performance.now() - lastYield < yieldIntervalMs) continue;
     await setImmediate();
     lastYield = performance.now();
@@ -51,23 +53,20 @@ export async function warmUp({ database, cluster, limitMs }: WarmUpOptions): Pro
 }
 
 /**
- * Yields the Pods of gateways and waypoints, and the first Pod with a sidecar of each namespace and locality, for each
- * set of objects that select its workload.
+ * Returns a function that reports whether the proxy of a Pod stands for others: those of gateways and waypoints, and
+ * the first sidecar of each namespace and locality, for each set of objects that select its workload.
  */
-function* sharingPods(database: Database<Proxy>, cluster: string): Generator<PodObject> {
+function sharesOf(database: Database<Proxy>): (pod: PodObject) => boolean {
   const seen = new Set<string>();
   const selectionsOf = outboundSelections(database);
-  for (const pod of database.all(pods)) {
-    if (pod.cluster !== cluster) continue;
+  return (pod) => {
     const type = podProxyType(database, pod);
-    if (type === undefined) continue;
-    if (type === "sidecar") {
-      const key = [pod.namespace, workloadOfPod(database, pod)?.locality ?? "", selectionsOf(pod)].join(" ");
-      if (seen.has(key)) continue;
-      seen.add(key);
-    }
-    yield pod;
-  }
+    if (type !== "sidecar") return type !== undefined;
+    const key = [pod.namespace, workloadOfPod(database, pod)?.locality ?? "", selectionsOf(pod)].join(" ");
+    if (seen.has(key)) return false;
+    seen.add(key);
+    return true;
+  };
 }
 
 function computeResources(database: Database<Proxy>, proxy: Proxy): void {
