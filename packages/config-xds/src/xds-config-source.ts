@@ -9,7 +9,7 @@ import {
   DiscoveryRequestSchema,
   type DiscoveryResponse,
 } from "@istiod/envoy-api/envoy/service/discovery/v3/discovery";
-import { Backoff, type Clock, createClock } from "@istiod/runtime";
+import { abortableDelay, Backoff, type Clock, createClock } from "@istiod/runtime";
 import { type ConfigType, configTypes, configTypeUrl } from "./config-type.js";
 import { ReceivedObjects } from "./received-objects.js";
 import { RequestQueue } from "./request-queue.js";
@@ -93,7 +93,7 @@ export class XdsConfigSource implements Source {
       if (signal.aborted) return;
       this.#lost(reason);
       changed();
-      await this.#delay();
+      await abortableDelay(this.#clock, this.#backoff.next(), this.#stopped.signal);
     }
   }
 
@@ -141,20 +141,6 @@ export class XdsConfigSource implements Source {
       const since = this.#sync.state === "stale" ? this.#sync.since : this.#clock.now();
       this.#sync = { state: "stale", since, ...reason };
     }
-  }
-
-  /** Waits before the next attempt. */
-  #delay(): Promise<void> {
-    const { signal } = this.#stopped;
-    return new Promise((resolve) => {
-      const end = (): void => {
-        cancel();
-        signal.removeEventListener("abort", end);
-        resolve();
-      };
-      const cancel = this.#clock.after(this.#backoff.next(), end);
-      signal.addEventListener("abort", end);
-    });
   }
 }
 

@@ -1,6 +1,7 @@
 export { type Clock, type ClockOptions, createClock, monotonicClock, systemClock } from "./clock.js";
 export { Closers } from "./closers.js";
 export { FairQueue, type FairQueueOptions } from "./fair-queue.js";
+export { abortableDelay } from "./abortable-delay.js";
 export { listenBacklog } from "./listen-backlog.js";
 export { listenHost } from "./listen-host.js";
 export { maxOpenFiles, openFilesIn } from "./open-files.js";

@@ -1,4 +1,4 @@
-import { Backoff, type Clock, monotonicClock } from "@istiod/runtime";
+import { abortableDelay, Backoff, type Clock, monotonicClock } from "@istiod/runtime";
 import { ApiError } from "../api-error.js";
 import type { ApiClient } from "../client/api-client.js";
 import { Reflector } from "../reflector/reflector.js";
@@ -101,7 +101,7 @@ export class ServedTypes {
   async #run(): Promise<void> {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
-      await this.#wait(await this.#read(signal));
+      await abortableDelay(this.#clock, await this.#read(signal), this.#stopping.signal);
     }
   }
 
@@ -165,20 +165,6 @@ export class ServedTypes {
     if (id === this.#reported) return;
     this.#reported = id;
     this.#options.handler.served(types, this.#unknown);
-  }
-
-  #wait(delayMs: number): Promise<void> {
-    const { signal } = this.#stopping;
-    return new Promise((resolve) => {
-      if (signal.aborted) return resolve();
-      const end = (): void => {
-        cancel();
-        signal.removeEventListener("abort", end);
-        resolve();
-      };
-      const cancel = this.#clock.after(delayMs, end);
-      signal.addEventListener("abort", end);
-    });
   }
 }
 
