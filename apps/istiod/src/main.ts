@@ -3,14 +3,13 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { type LogScopes, openLog, serveControlZ } from "@istiod/logging";
 import { reasonOf, systemClock } from "@istiod/runtime";
-import { Command, CommanderError, Help } from "commander";
+import { Command, CommanderError } from "commander";
 import type { Logger } from "pino";
 import {
   analyzeCommand,
   authzCommand,
   bugReportCommand,
   checkInjectCommand,
-  commandSummary,
   completionCommand,
   createRemoteSecretCommand,
   describeCommand,
@@ -27,6 +26,7 @@ import {
   replacementOf,
   replicasCommand,
   requestCommand,
+  shortenHelp,
   statusCommand,
   tagCommand,
   tokenCommand,
@@ -56,7 +56,8 @@ export async function run(argv: readonly string[]): Promise<void> {
       const commands = new Set(program.commands.map((command) => command.name()));
       const replacement =
         error.code === "commander.unknownCommand" ? replacementOf(argv.slice(2), commands) : undefined;
-      if (replacement !== undefined) process.stderr.write(`istiod: istioctl's command is not there: ${replacement}\n`);
+      if (replacement !== undefined)
+        process.stderr.write(`istiod does not have this command of istioctl: ${replacement}\n`);
       return;
     }
     printError(error);
@@ -112,23 +113,8 @@ export function istiodCommand(): Command {
     .command("version")
     .description("Print the version.")
     .action(() => console.log(version()));
-  for (const command of allCommands(program)) shortenHelp(command);
+  shortenHelp(program);
   return program;
-}
-
-const allCommands = (command: Command): readonly Command[] => [command, ...command.commands.flatMap(allCommands)];
-
-/** Defaults that say nothing, as Commander prints them. */
-const emptyDefault = / \((?:default: (?:\[\]|""|false)|preset: "true")\)/g;
-
-function shortenHelp(command: Command): void {
-  const { optionDescription } = Help.prototype;
-  command.configureHelp({
-    subcommandDescription: commandSummary,
-    subcommandTerm: (each) => [each.name(), ...each.aliases().slice(0, 1)].join("|"),
-    ...command.configureHelp(),
-    optionDescription: (option) => optionDescription(option).replaceAll(emptyDefault, ""),
-  });
 }
 
 function injectionSettings(env: NodeJS.ProcessEnv): KubeInjectSettings {

@@ -4,7 +4,8 @@ export { authzCommand, authzExits, type AuthzOutput } from "./authz-check.js";
 export { bugReportCommand, type BugReportOptions } from "./bug-report/bug-report.js";
 export { checkInjectCommand } from "./check-inject.js";
 export type { ClusterCommandOptions } from "./cluster/cluster.js";
-export { commandSummary, completionCommand } from "./completion.js";
+export { completionCommand } from "./completion.js";
+export { shortenHelp } from "./help.js";
 export {
   createRemoteSecretCommand,
   type RemoteSecretOptions,
