@@ -25,7 +25,7 @@ export function renamed({ bytes }: Resource, name: string): Resource {
 
 /**
  * Returns a listener with another name and unique addresses that does not bind, so that addresses never conflict.
- * `transparent` is cleared as well: Envoy 1.40 crashes if there is no socket to set the option on.
+ * `transparent` is cleared as well, since there is no socket to set the option on.
  *
  * @param n unique, from 1
  */

@@ -103,9 +103,6 @@ const operands = [
 ];
 const lengths = ["", ":0", ":10", ":007", ":18446744073709551615", ":18446744073709551616", ":", ":-1", ":x"];
 
-/** Operands that end Envoy 1.40 with COALESCE: JSON without structure. They must be rejected, but are not tried. */
-export const endsEnvoy = ["1", "1.0", "null", "true", '"x"'].map((json) => `%COALESCE(${json})%`);
-
 /** Every operator with every operand, and with every length. */
 export const operatorForms: readonly string[] = names
   .flatMap((name) => [

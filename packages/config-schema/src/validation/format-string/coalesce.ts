@@ -5,7 +5,7 @@ type OperatorCheck = (name: string, argument: string, hasLength: boolean) => str
 
 /**
  * Returns the reason why Envoy would reject the argument of COALESCE: JSON with `operators`, each a name or an object
- * with `command`, `param` and `max_length`. JSON that is neither an object nor a list ends Envoy 1.40.
+ * with `command`, `param` and `max_length`. Other JSON is a fault, too.
  */
 export function coalesceFault(argument: string, check: OperatorCheck): string | undefined {
   let json: unknown;
