@@ -257,8 +257,8 @@ test.each([
   await expect(analyze(args.map((arg) => (arg === "." ? root : arg)))).rejects.toThrow(message);
 });
 
-describe("patches of EnvoyFilters", () => {
-  const pod = `
+/** A Pod with a sidecar. */
+const pod = `
 apiVersion: v1
 kind: Pod
 metadata:
@@ -268,6 +268,8 @@ metadata:
 spec: {containers: [{name: app}], serviceAccountName: cart}
 status: {phase: Running, podIP: 10.0.0.1, podIPs: [{ip: 10.0.0.1}]}
 `;
+
+describe("patches of EnvoyFilters", () => {
   const filter = (cluster: string, more = ""): string => `
 apiVersion: networking.istio.io/v1alpha3
 kind: EnvoyFilter
@@ -308,16 +310,6 @@ ${more}`;
 });
 
 describe("providers of telemetry", () => {
-  const pod = `
-apiVersion: v1
-kind: Pod
-metadata:
-  name: cart-1
-  namespace: shop
-  labels: {app: cart, security.istio.io/tlsMode: istio}
-spec: {containers: [{name: app}], serviceAccountName: cart}
-status: {phase: Running, podIP: 10.0.0.1, podIPs: [{ip: 10.0.0.1}]}
-`;
   const telemetry = `
 apiVersion: telemetry.istio.io/v1
 kind: Telemetry

@@ -30,7 +30,7 @@ const noCluster = "the proxy is served no cluster outbound|9411||sink.example";
 interface Case {
   readonly kind: string;
   readonly yaml: string;
-  /** What is left out; undefined: nothing. */
+  /** The omitted part; undefined if the provider is served. */
   readonly part?: object;
   readonly reason?: string;
   /** True if a finding of the mesh tells already. */

@@ -117,7 +117,7 @@ apiVersion: ${apiVersion}
 kind: ${kind}
 metadata: { name: selecting, namespace: ns-0 }
 spec: { ${selector} }`;
-    // Where all are selected, one computes the rest of what they share, as where there is no such object.
+    // An object that selects all sidecars of a namespace adds no set.
     const forAll = await costs(object(spec.replaceAll("tier: web", "security.istio.io/tlsMode: istio")));
     expect(forAll.proxies).toBe(namespaces);
     const forSome = await costs(object(spec));
