@@ -123,6 +123,24 @@ export function kubernetesName(
   return dot <= 0 ? undefined : { name: host.slice(0, dot), namespace: host.slice(dot + 1, -suffix.length) };
 }
 
+/** A host of a Service that does not exist, and the names of Services of its namespace that are similar to its own. */
+export interface MisspelledService {
+  readonly name: string;
+  readonly namespace: string;
+  readonly near: readonly string[];
+}
+
+/**
+ * Returns what a host of a Service that does not exist may be a misspelling of; undefined if no name is similar, for
+ * hosts that somebody declares, and for those of pods: others than istiod know more Services.
+ */
+export function misspelledService(q: QueryContext, host: string): MisspelledService | undefined {
+  const named = kubernetesName(host, features.domainSuffix(q));
+  if (named === undefined || named.name.includes(".") || q.call(namespacesOfHost, host).length > 0) return undefined;
+  const near = nearestNames(named.name, q.call(serviceNamesIn, named.namespace));
+  return near.length === 0 ? undefined : { ...named, near };
+}
+
 function preferOwnCluster(q: QueryContext, services: readonly ServiceObject[]): ServiceObject | undefined {
   return services.length < 2
     ? services[0]

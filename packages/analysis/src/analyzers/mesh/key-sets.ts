@@ -3,13 +3,11 @@ import {
   requestAuthenticationKind,
   type RequestAuthenticationObject,
   requestAuthentications,
-  servicesByNamespace,
 } from "@istiod/config-schema";
 import type { JWTRule } from "@istiod/istio-api/security/v1beta1/request_authentication";
 import { AddressRules, describeSource } from "@istiod/jwks";
 import { features, type JwksProblem, jwksProblems } from "@istiod/push-context";
-import { kubernetesName, namespacesOfHost } from "../../queries/destination-hosts.js";
-import { nearestNames } from "@istiod/settings";
+import { misspelledService } from "../../queries/destination-hosts.js";
 import { quotedNearest } from "../../suggestions.js";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 
@@ -40,17 +38,13 @@ function checkServices({ spec }: RequestAuthenticationObject, { q, report }: Ana
     if (!URL.canParse(jwksUri)) continue;
     const { hostname } = new URL(jwksUri);
     const host = hostname.endsWith(".svc") ? `${hostname}.${domain}` : hostname;
-    const named = kubernetesName(host, domain);
-    if (named === undefined || named.name.includes(".") || q.call(namespacesOfHost, host).length > 0) continue;
-    const near = nearestNames(
-      named.name,
-      q.read(servicesByNamespace, named.namespace).map(({ name }) => name),
-    );
-    if (near.length === 0) continue;
+    const misspelled = misspelledService(q, host);
+    if (misspelled === undefined) continue;
+    const { namespace, name, near } = misspelled;
     report(
       "IST0101",
       ["spec", "jwtRules", i, "jwksUri"],
-      `referenced Service ${named.namespace}/${named.name} not found, so that keys cannot be fetched${quotedNearest(near)}`,
+      `referenced Service ${namespace}/${name} not found, so that keys cannot be fetched${quotedNearest(near)}`,
       "Warning",
     );
   }

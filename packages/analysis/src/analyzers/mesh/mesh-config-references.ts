@@ -1,10 +1,9 @@
-import { matchesLabelSelector, type NamespaceObject, namespaces, servicesByNamespace } from "@istiod/config-schema";
+import { matchesLabelSelector, type NamespaceObject, namespaces } from "@istiod/config-schema";
 import { features, rootNamespace } from "@istiod/push-context";
-import { namespacesOfHost } from "../../queries/destination-hosts.js";
+import { misspelledService } from "../../queries/destination-hosts.js";
 import type { MeshConfig } from "@istiod/istio-api/mesh/v1alpha1/config";
 import { type AnalysisContext, type Analyzer, meshConfigRule } from "../../analyzer.js";
 import { faultOfNamespace } from "../../queries/namespaces.js";
-import { nearestNames } from "@istiod/settings";
 import { quotedNearest } from "../../suggestions.js";
 import { checkHost } from "./hosts.js";
 
@@ -68,15 +67,13 @@ function checkTracer({ defaultConfig }: MeshConfig, { q, report }: AnalysisConte
   if (tracer?.case !== "zipkin" && tracer?.case !== "datadog") return;
   const [, name = "", namespace = ""] =
     /^([a-z0-9-]+)\.([a-z0-9-]+)(?:\.svc[^:]*)?:\d+$/.exec(tracer.value.address) ?? [];
-  const host = `${name}.${namespace}.svc.${features.domainSuffix(q)}`;
-  if (name === "" || q.call(namespacesOfHost, host).length > 0) return;
   // The files may lack the Services of other installations.
-  const names = q.read(servicesByNamespace, namespace).map((service) => service.name);
-  const near = nearestNames(name, names);
-  if (near.length === 0) return;
+  const misspelled =
+    name === "" ? undefined : misspelledService(q, `${name}.${namespace}.svc.${features.domainSuffix(q)}`);
+  if (misspelled === undefined) return;
   report(
     "MESH0005",
     ["defaultConfig", "tracing", tracer.case, "address"],
-    `there is no Service ${namespace}/${name}, so that no span is collected${quotedNearest(near)}`,
+    `there is no Service ${namespace}/${name}, so that no span is collected${quotedNearest(misspelled.near)}`,
   );
 }
