@@ -118,6 +118,23 @@ it("conditions are written with generation and time, once, and a transition has 
   expect(cluster.writes()).toHaveLength(writes + 1);
 });
 
+it("a status that goes and comes back while it is written is written once", async () => {
+  const { cluster, statuses, create } = await start();
+  const generation = await create("Gateway", "edge");
+  const desired = computed(generation, { conditions: [condition("Accepted")] });
+  const patches = () => cluster.server.requests.filter(({ method }) => method === "PATCH");
+  await cluster.server.faults.delayRequests({ method: "PATCH", times: 1, delayMs: 500 });
+  statuses.set("Gateway", "shop/edge", desired);
+  await eventually(() => expect(patches()).toHaveLength(1));
+  statuses.set("Gateway", "shop/edge", undefined);
+  statuses.set("Gateway", "shop/edge", desired);
+  await eventually(() => expect(statusOf(cluster, "Gateway")).toMatchObject({ conditions: [{ type: "Accepted" }] }));
+  const marker = await create("Gateway", "marker");
+  statuses.set("Gateway", "shop/marker", computed(marker, { conditions: [condition("Accepted")] }));
+  await eventually(() => expect(statusOf(cluster, "Gateway", "marker")).toMatchObject({ conditions: [{}] }));
+  expect(patches().map(({ path }) => path.split("/").at(-2))).toEqual(["edge", "marker"]);
+});
+
 it("entries of other controllers stay in their places, and own ones that are not desired are removed", async () => {
   const { cluster, statuses, create } = await start();
   const own = "istio.io/gateway-controller";

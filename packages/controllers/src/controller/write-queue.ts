@@ -14,6 +14,8 @@ interface Entry {
   state: "idle" | "waiting" | "queued" | "running";
   /** The key was added while it was processed. */
   isDirty: boolean;
+  /** The key was deleted while it was processed, and not added since. */
+  isDeleted: boolean;
   failures: number;
   /** Writes without a pause, as by two parties that undo each other's writes. */
   repeats: number;
@@ -46,6 +48,7 @@ export class WriteQueue {
   add(key: string): void {
     if (this.#isStopped) return;
     const entry = this.#entry(key);
+    entry.isDeleted = false;
     if (entry.state === "running") entry.isDirty = true;
     if (entry.state !== "idle") return;
     this.#schedule(key, entry, this.#repeatDelay(entry));
@@ -64,9 +67,15 @@ export class WriteQueue {
     this.add(key);
   }
 
-  /** Forgets a key that nothing is desired for any more. */
+  /** Forgets a key that nothing is desired for any more, once it is not processed. */
   delete(key: string): void {
-    this.#entries.get(key)?.cancel();
+    const entry = this.#entries.get(key);
+    if (entry?.state === "running") {
+      entry.isDirty = false;
+      entry.isDeleted = true;
+      return;
+    }
+    entry?.cancel();
     const at = this.#queue.indexOf(key);
     if (at >= 0) this.#queue.splice(at, 1);
     this.#entries.delete(key);
@@ -82,7 +91,15 @@ export class WriteQueue {
     const known = this.#entries.get(key);
     if (known !== undefined) return known;
     const cancel = (): void => undefined;
-    const entry: Entry = { state: "idle", isDirty: false, failures: 0, repeats: 0, lastWrite: -Infinity, cancel };
+    const entry: Entry = {
+      state: "idle",
+      isDirty: false,
+      isDeleted: false,
+      failures: 0,
+      repeats: 0,
+      lastWrite: -Infinity,
+      cancel,
+    };
     this.#entries.set(key, entry);
     return entry;
   }
@@ -138,7 +155,8 @@ export class WriteQueue {
     }
     this.#running--;
     entry.state = "idle";
-    const isWanted = this.#entries.get(key) === entry && !this.#isStopped;
+    if (entry.isDeleted) this.#entries.delete(key);
+    const isWanted = !entry.isDeleted && !this.#isStopped;
     if (isWanted && hasFailed) this.#schedule(key, entry, this.#backoff(entry.failures));
     else if (isWanted && entry.isDirty) this.#schedule(key, entry, this.#repeatDelay(entry));
     this.#next();
