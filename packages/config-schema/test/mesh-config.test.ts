@@ -210,5 +210,14 @@ describe("formats of the mesh configuration", () => {
     expect(provider({ zipkin: { ...service, timeout: "5000000000s" } })).toEqual([
       "zipkin.timeout: is 5000000000s, expected 0s to less than 4294967296s",
     ]);
+    for (const [timeout, warnings] of [
+      ["0.0009s", [expect.stringContaining("is 0.0009s, which proxies take as 0s, so without a limit")]],
+      ["0s", []],
+      ["0.001s", []],
+    ] as const) {
+      const provided = reports();
+      applyMeshConfig({ extensionProviders: [{ name: "a", envoyExtAuthzHttp: { ...service, timeout } }] }, provided);
+      expect(provided.warnings.filter((warning) => warning.includes("timeout"))).toEqual(warnings);
+    }
   });
 });

@@ -124,4 +124,6 @@ function checkTimeout(timeout: Duration | undefined, place: Place): void {
   const length = nanoseconds(timeout);
   if (length < 0n || length >= timeoutLimit)
     place.error(`is ${formatDuration(timeout)}, expected 0s to less than 4294967296s`);
+  else if (length > 0n && length < 1_000_000n)
+    place.warning(`is ${formatDuration(timeout)}, which proxies take as 0s, so without a limit; expected at least 1ms`);
 }
