@@ -147,5 +147,5 @@ describe("istiod's commands about a real Envoy", () => {
     expect(rows.slice(1).map((row) => row[2]?.replace(/\(.*\)/, "(…)"))).toEqual(
       Array.from({ length: 5 }, () => "SYNCED (…)"),
     );
-  });
+  }, 120_000);
 });
