@@ -11,13 +11,20 @@ import {
   ClientTLSSettings_TLSmode as TlsMode,
   type ClientTLSSettings,
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
-import { overriddenParts, resolveHost, workloadPeerModes } from "@istiod/push-context";
+import {
+  modeOfPort,
+  type MutualTlsMode,
+  overriddenParts,
+  type PeerModes,
+  resolveHost,
+  workloadPeerModes,
+} from "@istiod/push-context";
 import { discoverySettings, isTls, type Service, service, servicesByHostname } from "@istiod/service-discovery";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import { isInjected, type PodProfile } from "../../queries/pods.js";
 import { portsOfHost } from "../../queries/route-places.js";
 import { isRedirected, isTemplate, type Workload } from "../../queries/workload-sources.js";
-import { portsOfWorkload } from "../../queries/workload-ports.js";
+import { portsOfWorkload, type WorkloadPort } from "../../queries/workload-ports.js";
 import { workloadsWith } from "../../queries/workloads.js";
 
 export const destinationRuleAnalyzer: Analyzer = {
@@ -60,15 +67,6 @@ function checkConflicts(object: DestinationRuleObject, { q, report }: AnalysisCo
 }
 
 function checkTls({ namespace, spec }: DestinationRuleObject, context: AnalysisContext): void {
-  const check = (
-    tls: ClientTLSSettings | undefined,
-    path: FieldPath,
-    subset: Readonly<Record<string, string>> = {},
-    port?: number,
-  ): void => {
-    if (tls !== undefined)
-      checkTlsSettings(tls, path, { namespace, host: spec.host, subset, ...(port !== undefined && { port }) }, context);
-  };
   const policies = [
     { policy: spec.trafficPolicy, path: ["spec", "trafficPolicy"], labels: {} },
     ...spec.subsets.map((s, i) => ({
@@ -77,11 +75,18 @@ function checkTls({ namespace, spec }: DestinationRuleObject, context: AnalysisC
       labels: s.labels,
     })),
   ];
-  for (const { policy, path, labels } of policies) {
-    check(policy?.tls, [...path, "tls"], labels);
-    for (const [i, settings] of (policy?.portLevelSettings ?? []).entries()) {
-      check(settings.tls, [...path, "portLevelSettings", i, "tls"], labels, settings.port?.number);
-    }
+  const { host } = spec;
+  for (const { policy, path, labels: subset } of policies) {
+    const portLevel = (policy?.portLevelSettings ?? []).map(({ port, tls }) => ({ port: port?.number, tls }));
+    // A port with settings of its own inherits none.
+    const isCovered = (port: number): boolean => !portLevel.some((settings) => settings.port === port);
+    if (policy?.tls !== undefined)
+      checkTlsSettings(policy.tls, [...path, "tls"], { namespace, host, subset, isCovered }, context);
+    for (const [i, { port, tls }] of portLevel.entries())
+      if (tls !== undefined) {
+        const at = [...path, "portLevelSettings", i, "tls"];
+        checkTlsSettings(tls, at, { namespace, host, subset, isCovered: (number) => number === port }, context);
+      }
   }
 }
 
@@ -89,7 +94,8 @@ interface Destination {
   readonly namespace: string;
   readonly host: string;
   readonly subset: Readonly<Record<string, string>>;
-  readonly port?: number;
+  /** Reports whether the settings are for a port of the Service. */
+  readonly isCovered: (port: number) => boolean;
 }
 
 /**
@@ -99,7 +105,7 @@ interface Destination {
 function checkTlsSettings(
   tls: ClientTLSSettings,
   path: FieldPath,
-  { namespace, host, subset, port }: Destination,
+  { namespace, host, subset, isCovered }: Destination,
   { q, report }: AnalysisContext,
 ): void {
   const hostname = resolveHost(host, { namespace, domain: discoverySettings.domain(q) });
@@ -126,15 +132,20 @@ function checkTlsSettings(
         return;
       }
       const modes = q.call(workloadPeerModes, { namespace: workload.namespace, labels: workload.labels });
-      const mode = (port === undefined ? undefined : modes.ports[port]) ?? modes.mode;
-      const rejected = mutual
-        ? mode === "DISABLE"
-        : mode === "STRICT" && isInMesh && redirectsPorts(q, workload, found, port);
-      if (!rejected) continue;
+      const isRejected = ({ target }: CoveredPort): boolean => {
+        const mode = modeAt(modes, target);
+        if (mutual) return mode === "DISABLE";
+        return mode === "STRICT" && isInMesh && (target === undefined || isRedirected(workload, target));
+      };
+      const rejected = coveredPorts(q, workload, found, isCovered).find(isRejected);
+      if (rejected === undefined) continue;
+      const { number, target } = rejected;
+      const mode = modeAt(modes, target);
+      const [at, to] = mode === modes.mode ? ["", ""] : [`port ${target} of `, `port ${number} of `];
       report(
         "MESH0017",
         path,
-        `tls mode ${TlsMode[tls.mode]} conflicts with PeerAuthentication, which is ${mode} for ${workload.kind} ${workload.namespace}/${workload.name}: connections to ${hostname} are rejected; ${mutual ? "set tls mode DISABLE" : "set tls mode ISTIO_MUTUAL, or remove tls"}`,
+        `tls mode ${TlsMode[tls.mode]} conflicts with PeerAuthentication, which is ${mode} for ${at}${workload.kind} ${workload.namespace}/${workload.name}: connections to ${to}${hostname} are rejected; ${mutual ? "set tls mode DISABLE" : "set tls mode ISTIO_MUTUAL, or remove tls"}`,
       );
       return;
     }
@@ -146,14 +157,25 @@ function selectsWorkloads(q: QueryContext, { namespace, objectName }: Service): 
   return q.read(serviceEntries, `${namespace}/${objectName}`)?.spec.workloadSelector !== undefined;
 }
 
-/** Reports whether connections to a port of a Service, or to any of its ports, are redirected to a workload's proxy. */
-function redirectsPorts(q: QueryContext, workload: Workload, { objectName }: Service, port?: number): boolean {
-  const targets = portsOfWorkload(q, profileOf(workload))
-    .filter(
-      ({ service: name, number }) => name === `${workload.namespace}/${objectName}` && (port ?? number) === number,
-    )
-    .map(({ target }) => target);
-  return targets.length === 0 || targets.some((target) => target === undefined || isRedirected(workload, target));
+/** A port of a Service by number, and the port of a workload that it leads to. Both are undefined if none is known. */
+type CoveredPort = Partial<Pick<WorkloadPort, "number" | "target">>;
+
+/** Returns the ports of a Service that settings are for. */
+function coveredPorts(
+  q: QueryContext,
+  workload: Workload,
+  { objectName }: Service,
+  isCovered: (port: number) => boolean,
+): readonly CoveredPort[] {
+  const ports = portsOfWorkload(q, profileOf(workload)).filter(
+    ({ service: name }) => name === `${workload.namespace}/${objectName}`,
+  );
+  return ports.length === 0 ? [{}] : ports.filter(({ number }) => isCovered(number));
+}
+
+/** Returns the mode of a port of a workload, whose number is the key of `portLevelMtls`. */
+function modeAt(modes: PeerModes, port: number | undefined): MutualTlsMode {
+  return port === undefined ? modes.mode : modeOfPort(modes, port);
 }
 
 function profileOf(workload: Workload): PodProfile {

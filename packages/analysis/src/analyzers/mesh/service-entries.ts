@@ -5,7 +5,7 @@ import {
   ServiceEntry_Resolution as Resolution,
   type ServiceEntry,
 } from "@istiod/istio-api/networking/v1alpha3/service_entry";
-import { features, workloadPeerModes } from "@istiod/push-context";
+import { features, modeOfPort, workloadPeerModes } from "@istiod/push-context";
 import {
   allEndpoints,
   canonicalAddress,
@@ -79,7 +79,7 @@ function checkPlaintext({ namespace, spec }: ServiceEntryObject, { q, report }: 
   const strict = workloadsWith(q, namespace, spec.workloadSelector.labels).find((workload) => {
     if (workload.machine !== true && !isInjected(q, { ...workload, template: isTemplate(workload) })) return false;
     const modes = q.call(workloadPeerModes, { namespace, labels: workload.labels });
-    return ports.some((port) => isRedirected(workload, port) && (modes.ports[port] ?? modes.mode) === "STRICT");
+    return ports.some((port) => isRedirected(workload, port) && modeOfPort(modes, port) === "STRICT");
   });
   if (strict === undefined) return;
   report(
