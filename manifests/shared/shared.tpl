@@ -134,6 +134,7 @@ answer, and not by an error. Pods that another object creates are left out.
       operations: [CREATE, UPDATE]
       resources: [daemonsets, deployments, statefulsets]
     - { apiGroups: [batch], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [cronjobs, jobs] }
+    - { apiGroups: [networking.k8s.io], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [ingresses] }
     - apiGroups: [gateway.networking.k8s.io, inference.networking.k8s.io]
       apiVersions: ["*"]
       operations: [CREATE, UPDATE]

@@ -40,8 +40,8 @@ const burstMs = 2000;
 /** Share of the time that may be spent on the analysis of many objects. */
 const share = 0.2;
 const maxListed = 20;
-/** Findings of what the object alone shows, which validation says by itself. */
-const saidByValidation: ReadonlySet<string> = new Set(["IST0133", "MESH0002"]);
+/** Code of findings of what the object alone shows, which validation says in other words. */
+const saidByValidation = "IST0133";
 const unknownNamespace = "MESH0004";
 /** A Service without workloads, which are mostly created after it. */
 const withoutWorkloads = "MESH0009";
@@ -111,7 +111,7 @@ function listed(
   const isOwn = ({ origin }: Finding): boolean =>
     origin.kind === kind.kind && origin.group === kind.group && origin.key === key;
   const isExpected = ({ code, path }: Finding): boolean =>
-    saidByValidation.has(code) ||
+    code === saidByValidation ||
     (kind === serviceKind && code === withoutWorkloads) ||
     // The API server has the namespace of an object that it reviews, also where istiod has not read it yet.
     (code === unknownNamespace && path[0] === "metadata" && path[1] === "namespace");
@@ -119,8 +119,8 @@ function listed(
     isAtLeast(levelOf(finding), "Warning") && !(isOwn(finding) && isExpected(finding));
   const texts = findings
     .filter(isShown)
-    .map((finding) => ({ code: finding.code, text: describe(finding, isOwn(finding)) }))
-    .filter(({ text }) => !known.has(text));
+    .map((finding) => ({ ...finding, text: describe(finding, isOwn(finding)) }))
+    .filter(({ text, message }) => !known.has(text) && !known.has(message));
   const shown = texts.slice(0, maxListed).map(({ code, text }) => `${text} [${code}]`);
   return texts.length > maxListed ? [...shown, `and ${texts.length - maxListed} more: run istiod analyze`] : shown;
 }

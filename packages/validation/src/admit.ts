@@ -108,7 +108,11 @@ function kindWarnings(kind: Kind | undefined): readonly string[] {
 
 function typeOf({ apiVersion, kind }: JsonObject): { apiVersion: string; group: string; kind: string } {
   const text = typeof apiVersion === "string" ? apiVersion : "";
-  return { apiVersion: text, group: text.slice(0, text.indexOf("/")), kind: typeof kind === "string" ? kind : "" };
+  return {
+    apiVersion: text,
+    group: text.includes("/") ? text.slice(0, text.indexOf("/")) : "",
+    kind: typeof kind === "string" ? kind : "",
+  };
 }
 
 /** Returns an object with the name that the server will generate, and the namespace of the request. */
@@ -142,7 +146,7 @@ const maxListed = 20;
 function rejection(verdict: Decoded): Outcome {
   const faults = verdict.issues.filter(({ severity }) => severity === "error");
   const subject = verdict.subject === undefined ? "" : formatSubject(verdict.subject);
-  const lines = faults.slice(0, maxListed).map(describe);
+  const lines = faults.slice(0, maxListed).map(formatIssue);
   const more = faults.length > maxListed ? [`and ${faults.length - maxListed} more`] : [];
   const text =
     lines.length === 1
@@ -164,13 +168,18 @@ function denied(reason: FailureReason, message: string): Outcome {
 }
 
 function warningsOf(verdict: Decoded): readonly string[] {
-  const warnings = verdict.issues.filter(({ severity }) => severity === "warning").map(describe);
+  return listed(verdict.issues.filter(({ severity }) => severity === "warning").map(formatIssue));
+}
+
+/** Returns the first of many warnings, and how many more there are. */
+export function listed(warnings: readonly string[]): readonly string[] {
   return warnings.length > maxListed
     ? [...warnings.slice(0, maxListed), `and ${warnings.length - maxListed} more warnings`]
     : warnings;
 }
 
-function describe({ path, message }: Issue): string {
+/** Formats a fault as a line of a message. */
+export function formatIssue({ path, message }: Issue): string {
   const field = formatPath(path);
   return shortened(field === "" ? message : `${field}: ${message}`);
 }

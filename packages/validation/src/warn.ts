@@ -2,30 +2,42 @@ import { isDeepStrictEqual } from "node:util";
 import type { AdmissionRequest, Admit, JsonObject } from "@istiod/admission";
 import {
   decode,
+  type Decoded,
   gatewayApiKinds,
+  ingressKind,
   type Kind,
   namespaceKind,
   podKind,
   serviceKind,
   workloadKinds,
 } from "@istiod/config-schema";
-import { type AcceptedObject, type ValidationOptions, withName } from "./admit.js";
+import { type AcceptedObject, formatIssue, listed, type ValidationOptions, withName } from "./admit.js";
 
 /** Kinds that others validate, and that the mesh reads. */
-const warnedKinds: readonly Kind[] = [namespaceKind, serviceKind, podKind, ...workloadKinds, ...gatewayApiKinds];
+export const warnedKinds: readonly Kind[] = [
+  namespaceKind,
+  serviceKind,
+  podKind,
+  ...workloadKinds,
+  ingressKind,
+  ...gatewayApiKinds,
+];
 
 /**
  * Returns the decisions of a webhook that only warns: about objects of Kubernetes and of the Gateway API, which others
- * validate. Every write is allowed, also of objects that cannot be read. Pods that belong to another object are left
- * out, since their author does not see warnings, and updates that change nothing that the mesh reads.
+ * validate. Every write is allowed, also of objects that cannot be read, whose faults are warnings. Pods that belong to
+ * another object are left out, since their author does not see warnings, and updates that change nothing that the mesh
+ * reads.
  */
 export function warningWebhook({ furtherWarnings }: Required<Pick<ValidationOptions, "furtherWarnings">>): Admit {
   return (request) => {
-    const accepted = isOwned(request) ? undefined : acceptedIn(request, request.object);
-    if (accepted === undefined || isUnchanged(request, accepted)) return { allowed: true };
-    return furtherWarnings(accepted, []).then(
-      (warnings) => ({ allowed: true, warnings }),
-      () => ({ allowed: true }),
+    const decoded = isOwned(request) ? undefined : decodedIn(request, request.object);
+    if (decoded === undefined || isUnchanged(request, decoded)) return { allowed: true };
+    const known = decoded.issues.map(formatIssue);
+    if (decoded.outcome !== "accepted") return { allowed: true, ...(known.length > 0 && { warnings: listed(known) }) };
+    return furtherWarnings(decoded, known).then(
+      (further) => ({ allowed: true, warnings: [...listed(known), ...further] }),
+      () => ({ allowed: true, ...(known.length > 0 && { warnings: listed(known) }) }),
     );
   };
 }
@@ -35,21 +47,18 @@ function isOwned({ object }: AdmissionRequest): boolean {
   return object?.["kind"] === podKind.kind && Array.isArray(ownerReferences) && ownerReferences.length > 0;
 }
 
-function acceptedIn(
-  { operation, namespace }: AdmissionRequest,
-  object: JsonObject | undefined,
-): AcceptedObject | undefined {
+function decodedIn({ operation, namespace }: AdmissionRequest, object: JsonObject | undefined): Decoded | undefined {
   if (object === undefined || (operation !== "CREATE" && operation !== "UPDATE")) return undefined;
-  const [decoded] = decode(withName(object, namespace), { kinds: warnedKinds });
-  return decoded?.outcome === "accepted" ? decoded : undefined;
+  return decode(withName(object, namespace), { kinds: warnedKinds })[0];
 }
 
-function isUnchanged(request: AdmissionRequest, { object }: AcceptedObject): boolean {
-  const before = acceptedIn(request, request.oldObject)?.object;
-  return before !== undefined && isDeepStrictEqual(stateOf(before), stateOf(object));
+function isUnchanged(request: AdmissionRequest, decoded: Decoded): boolean {
+  const before = decodedIn(request, request.oldObject);
+  if (before?.outcome !== "accepted" || decoded.outcome !== "accepted") return false;
+  return isDeepStrictEqual(stateOf(before), stateOf(decoded));
 }
 
 /** Returns what a user writes of an object. */
-function stateOf({ labels, annotations, spec }: AcceptedObject["object"]): unknown {
+function stateOf({ object: { labels, annotations, spec } }: AcceptedObject): unknown {
   return { labels, annotations, spec };
 }

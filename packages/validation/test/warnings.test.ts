@@ -38,6 +38,7 @@ test("an object is allowed with warnings, in the namespace of the request and wi
     ["v1", "Service"],
     ["apps/v1", "Deployment"],
     ["batch/v1", "CronJob"],
+    ["networking.k8s.io/v1", "Ingress"],
     ["gateway.networking.k8s.io/v1", "GatewayClass"],
   ];
   for (const [apiVersion, kind] of kinds) {
@@ -49,12 +50,33 @@ test("an object is allowed with warnings, in the namespace of the request and wi
 test("nothing is rejected: no unknown or unreadable object, no failure of what warns", async () => {
   const allowed = { answer: { allowed: true }, asked: [] };
   expect(await review({ object: { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a" } } })).toEqual(allowed);
-  expect(await review({ object: { kind: 3 } })).toEqual(allowed);
-  expect(await review({ object: { ...pod(), spec: "none" } })).toEqual(allowed);
+  expect(await review({ object: { kind: 3 } })).toMatchObject({ answer: { allowed: true }, asked: [] });
+  expect(await review({ object: { ...pod(), spec: "none" } })).toMatchObject({ answer: { allowed: true }, asked: [] });
   expect(await review({ operation: "UPDATE" })).toEqual(allowed);
   expect(await review({ operation: "DELETE", oldObject: pod() })).toEqual(allowed);
   const failed = await review({ object: pod() }, () => Promise.reject(new Error("no")));
   expect(failed.answer).toEqual({ allowed: true });
+});
+
+test("faults of what the mesh cannot read are warnings, as are its own, in addition to those of the mesh", async () => {
+  const route = (spec: object) => ({
+    apiVersion: "gateway.networking.k8s.io/v1",
+    kind: "HTTPRoute",
+    metadata: { name: "a" },
+    spec: { parentRefs: [{ name: "front" }], ...spec },
+  });
+  const path = { type: "PathPrefix", value: "/api/*" };
+  const starred = await review({ object: route({ rules: [{ matches: [{ path }] }] }) });
+  expect(starred.answer).toEqual({
+    allowed: true,
+    warnings: [expect.stringMatching(/^rules\[0\]\.matches\[0\]\.path\.value: is "\/api\/\*", whose \*/), "careful"],
+  });
+  const timeouts = { request: "1s", backendRequest: "2s" };
+  const rejected = await review({ object: route({ rules: [{ timeouts }] }) });
+  expect(rejected).toEqual({
+    answer: { allowed: true, warnings: [expect.stringMatching(/^rules\[0\]\.timeouts\.backendRequest: is "2s"/)] },
+    asked: [],
+  });
 });
 
 test("Pods of other objects are left out, and updates of what the mesh does not read", async () => {

@@ -12,6 +12,8 @@ export { apply, writeObjects } from "./mesh/directory.js";
 export { Mesh, type MeshOptions } from "./mesh/mesh.js";
 export { Random } from "./mesh/random.js";
 export { nodeOf, type ProxyPlace } from "./mesh/proxies.js";
+export { applied, isReviewed, type Said } from "./mistakes/applied.js";
+export { type Mistake, recordedMistakes } from "./mistakes/recorded.js";
 export { positive, runCommand } from "./options.js";
 export { freePort, type IstiodOptions, type IstiodProcess, startIstiod } from "./server/istiod-process.js";
 export { type LongTurn } from "./server/long-turns.js";

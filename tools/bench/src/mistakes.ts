@@ -1,20 +1,11 @@
 // Seconds from the save of a mistake until a running istiod says it, for each mistake of the tests of analysis:
 // `npm run mistakes -w tools/bench -- [part of a name]`.
-import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
+import { type Mistake, recordedMistakes } from "./mistakes/recorded.js";
 import { type IstiodProcess, startIstiod } from "./server/istiod-process.js";
-
-interface Mistake {
-  readonly test: string;
-  /** The mesh and what is added to it, or everything in one text. */
-  readonly texts: readonly string[];
-  readonly messages: readonly { readonly code: string; readonly message: string }[];
-}
 
 interface Measured {
   readonly mistake: Mistake;
@@ -25,23 +16,8 @@ interface Measured {
 const places = ["log", "analyze", "page"] as const;
 type Place = (typeof places)[number];
 
-const root = fileURLToPath(new URL("../../..", import.meta.url));
-const tests = join(root, "packages/analysis/test");
 const timeoutMs = 6000;
 const pollMs = 50;
-
-/** Runs the tests of mistakes, and returns what they analyze. */
-async function recorded(work: string): Promise<readonly Mistake[]> {
-  const file = join(work, "texts.jsonl");
-  const files = (await readdir(tests))
-    .filter((name) => name.endsWith("mistakes.test.ts"))
-    .map((name) => join(tests, name));
-  const env = { ...process.env, ANALYZED_TEXTS_FILE: file };
-  await promisify(execFile)("npx", ["vitest", "run", ...files], { cwd: root, env, maxBuffer: 1 << 28 });
-  const lines = (await readFile(file, "utf8")).split("\n").filter((line) => line !== "");
-  const all = lines.map((line) => JSON.parse(line) as Mistake);
-  return [...new Map(all.map((mistake) => [JSON.stringify(mistake.texts), mistake])).values()];
-}
 
 /** The texts that a place has now. */
 const textAt: Readonly<Record<Place, (istiod: IstiodProcess, log: string) => Promise<string>>> = {
@@ -123,7 +99,7 @@ function printAll(measured: readonly Measured[]): void {
 const only = process.argv[2] ?? "";
 const work = await mkdtemp(join(tmpdir(), "istiod-mistakes-"));
 try {
-  const mistakes = (await recorded(work)).filter(({ test }) => test.includes(only));
+  const mistakes = (await recordedMistakes()).filter(({ test }) => test.includes(only));
   const directory = join(work, "mesh");
   await mkdir(directory);
   const log = join(work, "istiod.log");
