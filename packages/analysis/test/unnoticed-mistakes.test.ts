@@ -48,6 +48,16 @@ const rule = (trafficPolicy: Fields): string => o("DestinationRule", { host: "ca
 const tls = (mode: string): Fields => ({ tls: { mode } });
 const ofPort = (number: number, mode: string): Fields => ({ port: { number }, ...tls(mode) });
 
+const strict = o("PeerAuthentication", { mtls: { mode: "STRICT" } });
+/** The ConfigMap of an injector. */
+const injector = (proxy: Fields): string =>
+  documentOf({
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "istio-sidecar-injector", namespace: "istio-system" },
+    data: { values: JSON.stringify({ global: { proxy } }) },
+  });
+
 const mistakes: Readonly<Record<string, Mistake>> = {
   "plaintext to a port of workloads that requires mutual TLS, at the port of their Service": [
     portModes("PERMISSIVE", { 8080: { mode: "STRICT" } }) + rule({ portLevelSettings: [ofPort(80, "DISABLE")] }),
@@ -60,6 +70,12 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     "MESH0017",
     '"tls": {',
     "which is DISABLE for port 9000 of Deployment shop/cart: connections to port 81 of cart.shop.svc.cluster.local are rejected; set tls mode DISABLE",
+  ],
+  "plaintext to ports of which the injector's values leave out one": [
+    injector({ includeInboundPorts: "*", excludeInboundPorts: "9000" }) + strict + rule(tls("DISABLE")),
+    "MESH0017",
+    '"tls": {',
+    "tls mode DISABLE conflicts with PeerAuthentication, which is STRICT for Deployment shop/cart",
   ],
 };
 
@@ -80,6 +96,14 @@ describe("nothing is said of what is right next to them", () => {
       "plaintext to a port that accepts it, and mutual TLS to the others",
       portModes("STRICT", { 9000: { mode: "PERMISSIVE" } }) +
         rule({ ...tls("DISABLE"), portLevelSettings: [ofPort(80, "ISTIO_MUTUAL")] }),
+    ],
+    [
+      "plaintext to ports that no proxy intercepts, by the values of its injector",
+      injector({ excludeInboundPorts: "8080,9000" }) + strict + rule(tls("DISABLE")),
+    ],
+    [
+      "plaintext to ports that are not among those that proxies intercept, by the values of the injector",
+      injector({ includeInboundPorts: "7000" }) + strict + rule(tls("DISABLE")),
     ],
   ])("%s", (_, documents) => {
     expect(analyzeAdded(mesh, documents)).toEqual([]);

@@ -7,7 +7,8 @@ import {
   type WorkloadKind,
   workloadKinds,
 } from "@istiod/config-schema";
-import type { Collection } from "@istiod/incremental";
+import type { Collection, QueryContext } from "@istiod/incremental";
+import { type InboundPorts, injectorOf } from "./injector-config.js";
 import { hasProxy, proxyContainer, statedInjection } from "./membership.js";
 
 export type Labels = Readonly<Record<string, string>>;
@@ -35,7 +36,7 @@ export interface Workload {
   /** True for a template with 0 replicas, of which there are no pods. */
   readonly scaledToZero?: true;
   /** The annotations that say which inbound ports are redirected to the proxy. Absent if neither is set. */
-  readonly inboundPorts?: { readonly included?: string; readonly excluded?: string };
+  readonly inboundPorts?: InboundPorts;
   /** Value of the label `sidecar.istio.io/inject`, else of the annotation; absent if neither is set. */
   readonly inject?: string;
   /** The service account that it runs with. Absent if it is `default`, and for a WorkloadEntry that names none. */
@@ -113,8 +114,12 @@ export function isTemplate({ kind }: Pick<Workload, "kind">): boolean {
 }
 
 /** Reports whether inbound connections to a port of a workload with a sidecar are redirected to it. */
-export function isRedirected({ inboundPorts = {} }: Pick<Workload, "inboundPorts">, port: number): boolean {
-  const { included = "*", excluded = "" } = inboundPorts;
+export function isRedirected(
+  q: QueryContext,
+  workload: Pick<Workload, "cluster" | "namespace" | "inboundPorts">,
+  port: number,
+): boolean {
+  const { included = "*", excluded = "" } = { ...injectorOf(q, workload)?.inboundPorts, ...workload.inboundPorts };
   return included.trim() === "*" ? !listsPort(excluded, port) : listsPort(included, port);
 }
 

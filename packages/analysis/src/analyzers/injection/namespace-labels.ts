@@ -1,7 +1,7 @@
 import { type NamespaceObject, namespaces, type PodObject } from "@istiod/config-schema";
 import type { AnalysisContext } from "../../analyzer.js";
 import { hasProxy, statedInjection } from "../../queries/membership.js";
-import { injectorConfig } from "./injector-config.js";
+import { injectorConfig } from "../../queries/injector-config.js";
 
 export const injectionLabel = "istio-injection";
 export const revisionLabel = "istio.io/rev";

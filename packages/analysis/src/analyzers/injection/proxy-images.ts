@@ -3,7 +3,7 @@ import type { AnalysisContext } from "../../analyzer.js";
 import { proxyContainer } from "../../queries/membership.js";
 import { listNames } from "../../suggestions.js";
 import { imageTypes } from "./image-type.js";
-import { injectorConfig } from "./injector-config.js";
+import { injectorConfig } from "../../queries/injector-config.js";
 import { injectionLabel, revisionLabel } from "./namespace-labels.js";
 
 /** Checks that the pods of an injected namespace run the proxy image that injection would set now. */

@@ -135,7 +135,7 @@ function checkTlsSettings(
       const isRejected = ({ target }: CoveredPort): boolean => {
         const mode = modeAt(modes, target);
         if (mutual) return mode === "DISABLE";
-        return mode === "STRICT" && isInMesh && (target === undefined || isRedirected(workload, target));
+        return mode === "STRICT" && isInMesh && (target === undefined || isRedirected(q, workload, target));
       };
       const rejected = coveredPorts(q, workload, found, isCovered).find(isRejected);
       if (rejected === undefined) continue;

@@ -79,7 +79,7 @@ function checkPlaintext({ namespace, spec }: ServiceEntryObject, { q, report }: 
   const strict = workloadsWith(q, namespace, spec.workloadSelector.labels).find((workload) => {
     if (workload.machine !== true && !isInjected(q, { ...workload, template: isTemplate(workload) })) return false;
     const modes = q.call(workloadPeerModes, { namespace, labels: workload.labels });
-    return ports.some((port) => isRedirected(workload, port) && modeOfPort(modes, port) === "STRICT");
+    return ports.some((port) => isRedirected(q, workload, port) && modeOfPort(modes, port) === "STRICT");
   });
   if (strict === undefined) return;
   report(
