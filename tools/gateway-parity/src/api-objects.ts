@@ -11,6 +11,8 @@ const type = (apiVersion: string, kind: string, plural: string, namespaced = tru
   return { group, version, kind, plural, namespaced };
 };
 const gatewayApi = "gateway.networking.k8s.io/v1";
+const networking = "networking.istio.io/v1";
+const security = "security.istio.io/v1";
 
 /** The kinds of the meshes that are compared, those first that others refer to. */
 const types: readonly ResourceType[] = [
@@ -20,7 +22,15 @@ const types: readonly ResourceType[] = [
   type("v1", "Service", "services"),
   type("v1", "Pod", "pods"),
   type("discovery.k8s.io/v1", "EndpointSlice", "endpointslices"),
-  type("networking.istio.io/v1", "ServiceEntry", "serviceentries"),
+  type(networking, "ServiceEntry", "serviceentries"),
+  type(networking, "WorkloadEntry", "workloadentries"),
+  type(networking, "DestinationRule", "destinationrules"),
+  type(networking, "Gateway", "gateways"),
+  type(networking, "VirtualService", "virtualservices"),
+  type(networking, "Sidecar", "sidecars"),
+  type(security, "PeerAuthentication", "peerauthentications"),
+  type(security, "RequestAuthentication", "requestauthentications"),
+  type(security, "AuthorizationPolicy", "authorizationpolicies"),
   type(gatewayApi, "GatewayClass", "gatewayclasses", false),
   type("gateway.networking.k8s.io/v1beta1", "ReferenceGrant", "referencegrants"),
   type(gatewayApi, "BackendTLSPolicy", "backendtlspolicies"),
@@ -33,11 +43,13 @@ const types: readonly ResourceType[] = [
   type(gatewayApi, "TLSRoute", "tlsroutes"),
 ];
 
-function typeOf({ kind }: MeshObject): ResourceType {
-  const found = types.find((each) => each.kind === kind);
+function typeOf({ apiVersion, kind }: MeshObject): ResourceType {
+  const found = types.find((each) => each.kind === kind && apiVersionOf(each) === apiVersion);
   if (found === undefined) throw new Error(`unknown kind ${kind}`);
   return found;
 }
+
+const apiVersionOf = ({ group, version }: ResourceType): string => (group === "" ? version : `${group}/${version}`);
 
 const hasStatus = ({ group }: ResourceType): boolean => group.startsWith("gateway.") || group.startsWith("inference.");
 
@@ -51,9 +63,7 @@ export async function listObjects(
       .filter((each) => which === "all" || hasStatus(each))
       .map(async (each): Promise<readonly StoredObject[]> => {
         const { items } = await client.json<{ items: readonly StoredObject[] }>({ path: resourcePath(each) });
-        const { kind } = each;
-        const apiVersion = each.group === "" ? each.version : `${each.group}/${each.version}`;
-        return items.map((item) => ({ ...item, apiVersion, kind }));
+        return items.map((item) => ({ ...item, apiVersion: apiVersionOf(each), kind: each.kind }));
       }),
   );
   return lists.flat();

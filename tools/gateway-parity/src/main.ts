@@ -15,6 +15,7 @@ import { hostileMeshes } from "./hostile-meshes.js";
 import { OriginalMesh } from "./original-mesh.js";
 import { type ComparedNode, OwnMesh, typeUrls } from "./own-mesh.js";
 import { ComparisonReport, type JsonObject, normalActual, type Pair, type Type } from "@istiod/parity";
+import { randomTraffic } from "./traffic/index.js";
 import { causes } from "./causes.js";
 import type { ComparedType, CompareContext } from "./compare-context.js";
 
@@ -26,6 +27,7 @@ const { values } = parseArgs({
     seed: { type: "string", default: "1" },
     only: { type: "string" },
     hostile: { type: "string" },
+    traffic: { type: "boolean", default: false },
     quiet: { type: "string", default: "1000" },
     examples: { type: "string", default: "1" },
     log: { type: "string" },
@@ -72,10 +74,17 @@ interface ComparedMesh {
   readonly objects: readonly MeshObject[];
 }
 
+/** Istio's pilot-discovery does not validate what it reads: its webhook does. */
+const isAccepted = (object: MeshObject): boolean => new OwnMesh([object as StoredObject], env).rejected.length === 0;
+
 function meshes(): readonly ComparedMesh[] {
   const { hostile } = values;
   if (hostile !== undefined) return hostileMeshes(positive("hostile", hostile));
   const [numRuns, seed] = [positive("meshes", values.meshes), positive("seed", values.seed)];
+  if (values.traffic)
+    return fc
+      .sample(randomTraffic, { numRuns, seed })
+      .map((objects, index) => ({ name: `mesh ${index}`, objects: objects.filter(isAccepted) }));
   return fc.sample(randomObjects, { numRuns, seed }).map((objects, index) => ({ name: `mesh ${index}`, objects }));
 }
 
