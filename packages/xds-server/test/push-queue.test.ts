@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { PushQueue, type PushTarget } from "../src/push/push-queue.js";
 import { FakeClock } from "@istiod/runtime/testing";
 import { idle } from "@istiod/xds-server/testing";
@@ -81,4 +81,19 @@ test("no push is started while transports hold too many copied bytes", async () 
   queue.remove(big);
   await idle();
   expect(log).toEqual(["big", "next"]);
+});
+
+test.for(["concurrent", "copied"] as const)("while the limit of %s pushes is reached, nothing runs", async (limit) => {
+  const { queue, log, client } = queueOf(limit === "concurrent" ? { concurrent: 1 } : { concurrent: 10 });
+  let asked = 0;
+  const big = client("big", { blocked: true });
+  Object.defineProperty(big, "copiedBytes", { get: () => (asked++, 100) });
+  const immediates = vi.spyOn(globalThis, "setImmediate");
+  queue.add(big, "request");
+  queue.add(client("next"), "request");
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(log).toEqual(["big"]);
+  expect(immediates.mock.calls.length).toBe(1);
+  expect(asked).toBeLessThan(5);
+  immediates.mockRestore();
 });

@@ -73,7 +73,8 @@ export class PushQueue {
   }
 
   #schedule(): void {
-    if (this.#scheduled || this.length === 0) return;
+    // While nothing can start, a client that reads or ends, or the limit of blocked pushes, schedules the next slice.
+    if (this.#scheduled || this.length === 0 || (this.#continuing.size === 0 && !this.#canStart)) return;
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
