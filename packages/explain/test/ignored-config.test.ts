@@ -37,7 +37,7 @@ describe("the ports of an alias", () => {
 });
 
 describe("a ServiceEntry that shares its host with another of its namespace", () => {
-  const entry = (name: string, exportTo: readonly string[], created: number): string =>
+  const entry = (name: string, exportTo: readonly string[], created: number, more: object = {}): string =>
     object(
       "ServiceEntry",
       name,
@@ -47,6 +47,7 @@ describe("a ServiceEntry that shares its host with another of its namespace", ()
         resolution: "STATIC",
         ports: [{ number: 80, name: "http", protocol: "HTTP" }],
         endpoints: [{ address: "192.0.2.1" }],
+        ...more,
       },
       { namespace: "istio-system", created },
     );
@@ -59,6 +60,14 @@ describe("a ServiceEntry that shares its host with another of its namespace", ()
     expect(reasons(entry("a", ["bank"], 1) + entry("b", ["shop"], 2))).toEqual(["a is not exported to namespace shop"]);
     expect(reasons(entry("a", ["*"], 1) + entry("b", ["*"], 2))).toEqual([
       "b declares api.example.com like ServiceEntry istio-system/a in the same namespace: the oldest declaration takes precedence, and this one only contributes endpoints",
+    ]);
+  });
+
+  it("is named once, whatever the number of its addresses, and does not override itself", () => {
+    const a = entry("a", ["*"], 1, { addresses: ["240.1.1.1", "240.1.1.2"] });
+    expect(reasons(a)).toEqual([]);
+    expect(reasons(a + entry("b", ["*"], 2, { addresses: ["240.1.1.3", "240.1.1.4"] }))).toEqual([
+      expect.stringMatching(/^b declares api\.example\.com like ServiceEntry istio-system\/a /),
     ]);
   });
 });

@@ -98,6 +98,45 @@ describe("at a sidecar's listener", () => {
     ]);
   });
 
+  it("a route that shares one of its SNI hosts or ranges with an earlier one keeps the others", () => {
+    const [a, b] = ["a.example.com", "b.example.com"];
+    const wildcard = object("ServiceEntry", "all", {
+      hosts: ["*.example.com"],
+      ports: [{ number: 443, name: "tls", protocol: "TLS" }],
+      resolution: "NONE",
+    } as never);
+    const tls = (name: string, sniHosts: readonly string[], created: number): string =>
+      object(
+        "VirtualService",
+        name,
+        { hosts: ["*.example.com"], tls: [{ match: [{ sniHosts }], route: [{ destination: { host: a } }] }] } as never,
+        { created },
+      );
+    expect(
+      lines(entry("a", a, 443, "TLS") + wildcard + tls("old", [a], 1) + tls("new", [a, b], 2), "0.0.0.0_443"),
+    ).toContain(
+      "VirtualService new spec.tls[0].match[0] is overridden by VirtualService shop/old spec.tls[0].match[0]: both match connections for a.example.com to 0.0.0.0:443",
+    );
+    const tcp = (name: string, destinationSubnets: readonly string[], created: number): string =>
+      object(
+        "VirtualService",
+        name,
+        { hosts: [`${name}.example.com`], tcp: [{ match: [{ destinationSubnets }], route: to("db") }] } as never,
+        { created },
+      );
+    expect(
+      lines(
+        entry("one", "one.example.com", 5000, "TCP") +
+          entry("two", "two.example.com", 5000, "TCP", { created: 2 }) +
+          tcp("one", ["10.1.0.0/16"], 1) +
+          tcp("two", ["10.1.0.1/16", "10.2.0.0/16"], 2),
+        "0.0.0.0_5000",
+      ),
+    ).toContain(
+      "VirtualService two spec.tcp[0] is overridden by VirtualService shop/one spec.tcp[0]: both match connections for 10.1.0.0/16 to 0.0.0.0:5000",
+    );
+  });
+
   it("HTTP services share a port, with each other and with TLS services that have SNI hosts", () => {
     expect(lines(service("a", 80, "http") + service("b", 80, "http", { ip: "10.96.0.2" }), "0.0.0.0_80")).toEqual([]);
     expect(
@@ -543,7 +582,7 @@ it("the older of two servers of Gateways that pass TLS through keeps its SNI, al
 });
 
 it("a server of a Gateway is overridden by an earlier one with the same SNI", () => {
-  const gateway = (name: string, host: string, created: number): string =>
+  const gateway = (name: string, hosts: readonly string[], created: number): string =>
     object(
       "Gateway",
       name,
@@ -552,7 +591,7 @@ it("a server of a Gateway is overridden by an earlier one with the same SNI", ()
         servers: [
           {
             port: { number: 443, name: `https-${name}`, protocol: "HTTPS" },
-            hosts: [host],
+            hosts,
             tls: { mode: "SIMPLE", credentialName: "cert" },
           },
         ],
@@ -561,8 +600,12 @@ it("a server of a Gateway is overridden by an earlier one with the same SNI", ()
     );
   const client = proxy("router", "shop", { istio: "ingress" });
   expect(
-    lines(gateway("old", "*/a.example.com", 1) + gateway("new", "shop/a.example.com", 2), "0.0.0.0_443", client),
+    lines(gateway("old", ["*/a.example.com"], 1) + gateway("new", ["shop/a.example.com"], 2), "0.0.0.0_443", client),
   ).toEqual([
     "Gateway new spec.servers[0] is overridden by Gateway shop/old spec.servers[0]: both match the same connections to 0.0.0.0:443",
+  ]);
+  const hosts = ["shop/a.example.com", "*/b.example.com"];
+  expect(lines(gateway("old", ["*/a.example.com"], 1) + gateway("new", hosts, 2), "0.0.0.0_443", client)).toEqual([
+    "Gateway new spec.servers[0] is overridden by Gateway shop/old spec.servers[0]: both match connections for a.example.com to 0.0.0.0:443",
   ]);
 });

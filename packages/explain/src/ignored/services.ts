@@ -26,11 +26,13 @@ function ignoredServicesOfHost(view: View<Proxy>, host: string): readonly Ignore
   const { scope, scoped } = view.call(serviceForClient, host);
   const used = scoped && view.call(service, scoped.service);
   if (scoped === undefined || used === undefined) return [];
-  return ids.flatMap((id) => {
-    const found = view.call(service, id);
-    if (found === undefined || id === used.id || scoped.added?.some((added) => added.service === id)) return [];
+  const isUsed = ({ id }: Service): boolean =>
+    id === used.id || scoped.added?.some((added) => added.service === id) === true;
+  return byObject(ids.flatMap((id) => view.call(service, id) ?? [])).flatMap((services) => {
+    const [found] = services;
+    if (found === undefined || services.some(isUsed)) return [];
     const reason =
-      keyOfId(id) === keyOfId(used.id)
+      keyOfId(found.id) === keyOfId(used.id)
         ? (reasonNotExported(view, found) ?? reasonInSameNamespace(view, found, used))
         : reasonInOtherNamespace(view, scope, found, used);
     return [
@@ -40,6 +42,16 @@ function ignoredServicesOfHost(view: View<Proxy>, host: string): readonly Ignore
       }),
     ];
   });
+}
+
+/** Groups services by object: a ServiceEntry is one service for each of its addresses. */
+function byObject(services: readonly Service[]): readonly (readonly Service[])[] {
+  const objects = new Map<string, Service[]>();
+  for (const each of services) {
+    const object = describe(each);
+    objects.set(object, [...(objects.get(object) ?? []), each]);
+  }
+  return [...objects.values()];
 }
 
 const serviceForClient = query(

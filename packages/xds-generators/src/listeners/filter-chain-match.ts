@@ -84,6 +84,20 @@ function distinctRanges(destinations: readonly string[]): readonly string[] {
   return [...byRange.values()];
 }
 
+/** What a chain keeps of its match, and what it loses to chains that were claimed before. */
+export interface Claim<T> {
+  /** Undefined if nothing is left. */
+  readonly match: ChainMatch | undefined;
+  readonly lost: readonly LostValues<T>[];
+}
+
+/** Values that another chain of the listener has already. */
+export interface LostValues<T> {
+  readonly owner: T;
+  /** SNI hosts or ranges of destinations, as in Envoy's form; empty if all connections are lost. */
+  readonly values: readonly string[];
+}
+
 /**
  * The matches of one listener's filter chains. Envoy rejects a listener whole if two of its chains share a combination
  * of destination range, SNI, transport protocol and application protocol.
@@ -91,21 +105,70 @@ function distinctRanges(destinations: readonly string[]): readonly string[] {
 export class ClaimedMatches<T> {
   readonly #claims = new Map<string, { readonly match: MatchSets; readonly owner: T }[]>();
 
-  /** Claims a match. If another one shares a combination with it, returns that one's owner, and claims nothing. */
-  claim(match: ChainMatch, owner: T): T | undefined {
-    const claimed = matchSets(match);
-    const buckets = [...claimed.serverNames].map((name) => `${claimed.transportProtocol} ${name}`);
-    for (const bucket of buckets) {
-      const other = this.#claims.get(bucket)?.find(({ match: existing }) => overlap(existing, claimed));
-      if (other !== undefined) return other.owner;
+  /**
+   * Claims a match, without what it shares with those that were claimed before: the SNI hosts in common, or, if no
+   * others are left, the ranges of destinations in common.
+   */
+  claim(match: ChainMatch, owner: T): Claim<T> {
+    const sets = matchSets(match);
+    const names = this.#taken(sets.serverNames, (name) => this.#overlapping(sets, name));
+    if (names.size === 0) return this.#add(match, owner, []);
+    if (names.size < sets.serverNames.size) {
+      const sniHosts = match.sniHosts?.filter((host) => !names.has(host.toLowerCase())) ?? [];
+      return this.#add({ ...match, sniHosts }, owner, lostValues(names));
     }
-    for (const bucket of buckets) {
-      const entries = this.#claims.get(bucket);
-      if (entries === undefined) this.#claims.set(bucket, [{ match: claimed, owner }]);
-      else entries.push({ match: claimed, owner });
+    const ranges = this.#taken(sets.destinations, (range) => {
+      const ofRange = { ...sets, destinations: new Set([range]) };
+      return [...sets.serverNames].flatMap((name) => this.#overlapping(ofRange, name) ?? [])[0];
+    });
+    const lost = lostValues(ranges);
+    if (ranges.size < sets.destinations.size) {
+      const destinations = match.destinations?.filter((text) => !ranges.has(rangeOf(text) ?? "")) ?? [];
+      return this.#add({ ...match, destinations }, owner, lost);
     }
-    return undefined;
+    return { match: undefined, lost: lost.map((each) => ({ ...each, values: [] })) };
   }
+
+  #add(match: ChainMatch, owner: T, lost: readonly LostValues<T>[]): Claim<T> {
+    const sets = matchSets(match);
+    for (const name of sets.serverNames) {
+      const bucket = bucketOf(sets, name);
+      const entries = this.#claims.get(bucket);
+      if (entries === undefined) this.#claims.set(bucket, [{ match: sets, owner }]);
+      else entries.push({ match: sets, owner });
+    }
+    return { match, lost };
+  }
+
+  /** Returns the values that have an owner, with it. */
+  #taken(values: ReadonlySet<string>, ownerOf: (value: string) => { readonly owner: T } | undefined): Map<string, T> {
+    const taken = new Map<string, T>();
+    for (const value of values) {
+      const found = ownerOf(value);
+      if (found !== undefined) taken.set(value, found.owner);
+    }
+    return taken;
+  }
+
+  #overlapping(sets: MatchSets, name: string): { readonly owner: T } | undefined {
+    return this.#claims.get(bucketOf(sets, name))?.find(({ match }) => overlap(match, sets));
+  }
+}
+
+/** Claims are found by what every overlapping one shares. */
+function bucketOf({ transportProtocol }: MatchSets, name: string): string {
+  return `${transportProtocol} ${name}`;
+}
+
+/** Groups lost values by owner. */
+function lostValues<T>(values: ReadonlyMap<string, T>): readonly LostValues<T>[] {
+  const owners = new Map<T, string[]>();
+  for (const [value, owner] of values) {
+    const ofOwner = owners.get(owner);
+    if (ofOwner === undefined) owners.set(owner, [value]);
+    else ofOwner.push(value);
+  }
+  return [...owners].map(([owner, ofOwner]) => ({ owner, values: ofOwner }));
 }
 
 /** The values of each criterion. A chain without a criterion has the value "". */
@@ -122,16 +185,19 @@ function matchSets({
   applicationProtocols = [],
   transportProtocol = "",
 }: ChainMatch): MatchSets {
-  const ranges = destinations.flatMap((text) => {
-    const prefix = parseIpPrefix(text);
-    return prefix === undefined || prefix.address === unspecified ? [] : [formatMaskedPrefix(prefix)];
-  });
+  const ranges = destinations.flatMap((text) => rangeOf(text) ?? []);
   return {
     transportProtocol,
     serverNames: orAny(sniHosts.includes("*") ? [] : sniHosts.map((host) => host.toLowerCase())),
     applicationProtocols: orAny(applicationProtocols),
     destinations: orAny(ranges),
   };
+}
+
+/** Returns a range in one form for equal ranges; undefined for one that does not restrict the match. */
+function rangeOf(text: string): string | undefined {
+  const prefix = parseIpPrefix(text);
+  return prefix === undefined || prefix.address === unspecified ? undefined : formatMaskedPrefix(prefix);
 }
 
 function orAny(values: readonly string[]): ReadonlySet<string> {

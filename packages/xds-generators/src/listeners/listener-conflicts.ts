@@ -70,4 +70,14 @@ export class ConflictRecorder {
     if (ignored === undefined || existing === undefined || JSON.stringify(ignored) === JSON.stringify(existing)) return;
     this.conflicts.push({ bind, ignored, existing, reason });
   }
+
+  /** Records what a source loses of its match to another one: the values, or all connections if there are none. */
+  recordSameMatch(
+    { bind, port, values }: { readonly bind: string; readonly port: number; readonly values: readonly string[] },
+    ignored: ChainSource | undefined,
+    existing: ChainSource | undefined,
+  ): void {
+    const connections = values.length === 0 ? "the same connections" : `connections for ${values.join(", ")}`;
+    this.recordConflict(bind, ignored, existing, `both match ${connections} to ${bind}:${port}`);
+  }
 }

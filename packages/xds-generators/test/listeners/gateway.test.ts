@@ -290,11 +290,21 @@ describe("a gateway's listener that Envoy would reject because of one server", (
   it.each([
     { hosts: ["shop/a.example.com"], why: "the same host for another namespace" },
     { hosts: ["A.Example.com"], why: "the same host in another case" },
-    { hosts: ["b.example.com", "shop/a.example.com"], why: "one of its hosts" },
   ])("has no chain for a server whose SNI an earlier one has: $why", ({ hosts }) => {
     const yaml =
       gateway([at443("https-a", ["*/a.example.com"], simple)]) + gateway([at443("https-b", hosts, simple)], "second");
     expect(routesOf(yaml, "0.0.0.0_443")).toEqual(["https.443.https-a.gateway.istio-system"]);
+  });
+
+  it("keeps the other hosts of a server that has one of an earlier one", () => {
+    const yaml =
+      gateway([at443("https-a", ["*/a.example.com"], simple)]) +
+      gateway([at443("https-b", ["*.example.com", "shop/A.example.com"], simple)], "second");
+    const chains: readonly Json[] = listenerOf(new TestMesh(yaml).proxy(router), "0.0.0.0_443").filterChains;
+    expect(chains.map(({ filterChainMatch }) => filterChainMatch.serverNames)).toEqual([
+      ["a.example.com"],
+      ["*.example.com"],
+    ]);
   });
 
   it("has one plaintext chain for the unspecified address and no address", () => {

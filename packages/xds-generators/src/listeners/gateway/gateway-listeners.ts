@@ -271,8 +271,8 @@ function http3Chains(q: QueryContext, { groups }: GatewaySocket): readonly Ranke
 }
 
 /**
- * Returns the chains without those that match connections of a server that was merged earlier, and without SNI hosts
- * that Envoy does not support: it would reject the listener.
+ * Returns the chains without SNI hosts of a server that was merged earlier, and without those that Envoy does not
+ * support: it would reject the listener. A chain that would match nothing is left out.
  */
 function distinctChains(
   chains: readonly RankedChain[],
@@ -285,15 +285,10 @@ function distinctChains(
     const { match, unsupported } = supportedMatch(chain.match);
     for (const source of chain.sources) recorder?.recordUnsupported(bind, source, unsupported);
     if (match === undefined) continue;
-    const existing = matches.claim(match, chain);
-    for (const source of existing === undefined ? [] : chain.sources)
-      recorder?.recordConflict(
-        bind,
-        source,
-        existing?.sources[0],
-        `both match the same connections to ${bind}:${port}`,
-      );
-    if (existing === undefined) kept.set(chain, { ...chain, match });
+    const claim = matches.claim(match, chain);
+    for (const { owner, values } of claim.lost)
+      for (const source of chain.sources) recorder?.recordSameMatch({ bind, port, values }, source, owner.sources[0]);
+    if (claim.match !== undefined) kept.set(chain, { ...chain, match: claim.match });
   }
   return chains.flatMap(({ chain }) => kept.get(chain) ?? []);
 }

@@ -25,7 +25,7 @@ interface ListenerEntry {
   readonly bindToPort: boolean;
   readonly port: number;
   chains: readonly ChainPlan[];
-  readonly matches: ClaimedMatches<ChainPlan>;
+  readonly matches: ClaimedMatches<ChainSource | undefined>;
   /** Addresses of services by which routes of HTTP requests are selected, instead of by hosts. */
   readonly clusterIps: Set<string>;
   /** The listener's protocol; undeclared once it must be detected. */
@@ -207,14 +207,14 @@ export class PortPlanner {
       const { match, unsupported } = supportedMatch(planned.match);
       recorder?.recordUnsupported(bind, source, unsupported);
       if (match === undefined) continue;
-      const chain = unsupported.length === 0 ? planned : { ...planned, match };
+      const claim = entry.matches.claim(match, source);
+      if (planned.kind === "tcp")
+        for (const { owner, values } of claim.lost)
+          recorder?.recordSameMatch({ bind, port: entry.port, values }, source, owner);
+      if (claim.match === undefined) continue;
+      const chain = claim.match === planned.match ? planned : { ...planned, match: claim.match };
       if (source !== undefined) recorder?.recordSource(chain, source);
-      const same = entry.matches.claim(chain.match, chain);
-      if (same === undefined) merged.push(chain);
-      else if (chain.kind === "tcp") {
-        const reason = `both match the same connections to ${bind}:${entry.port}`;
-        recorder?.recordConflict(bind, source, recorder.sourceOf(same), reason);
-      }
+      merged.push(chain);
     }
     entry.chains = merged;
   }
