@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { AdmissionRequest, Admit, JsonObject } from "@istiod/admission";
+import type { AdmissionRequest, AdmissionResponse, Admit, JsonObject } from "@istiod/admission";
 import {
   decode,
   type Decoded,
@@ -34,11 +34,12 @@ export function warningWebhook({ furtherWarnings }: Required<Pick<ValidationOpti
     const decoded = isOwned(request) ? undefined : decodedIn(request, request.object);
     if (decoded === undefined || isUnchanged(request, decoded)) return { allowed: true };
     const known = decoded.issues.map(formatIssue);
-    if (decoded.outcome !== "accepted") return { allowed: true, ...(known.length > 0 && { warnings: listed(known) }) };
-    return furtherWarnings(decoded, known).then(
-      (further) => ({ allowed: true, warnings: [...listed(known), ...further] }),
-      () => ({ allowed: true, ...(known.length > 0 && { warnings: listed(known) }) }),
-    );
+    const allowed = (further: readonly string[]): AdmissionResponse => {
+      const warnings = [...listed(known), ...further];
+      return { allowed: true, ...(warnings.length > 0 && { warnings }) };
+    };
+    if (decoded.outcome !== "accepted") return allowed([]);
+    return furtherWarnings(decoded, known).then(allowed, () => allowed([]));
   };
 }
 

@@ -84,7 +84,7 @@ function distinctRanges(destinations: readonly string[]): readonly string[] {
   return [...byRange.values()];
 }
 
-/** What a chain keeps of its match, and what it loses to chains that were claimed before. */
+/** The match that a chain keeps, and the values that it loses to chains that were claimed before. */
 export interface Claim<T> {
   /** Undefined if nothing is left. */
   readonly match: ChainMatch | undefined;

@@ -1,6 +1,6 @@
-import { unique, usual } from "@istiod/gateway-api/testing";
+import { optional, rare, some, unique, usual } from "@istiod/gateway-api/testing";
 import fc from "fast-check";
-import { duration, exportTo, host, objects, optional, port, rare, some, wildcard } from "./fields.js";
+import { duration, exportTo, host, objects, port, wildcard } from "./fields.js";
 
 const { constantFrom, record, oneof, tuple } = fc;
 

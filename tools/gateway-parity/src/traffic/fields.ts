@@ -1,14 +1,14 @@
-import { type MeshObject, namespaces, optional, rare, some } from "@istiod/gateway-api/testing";
+import { type MeshObject, namespaces, rare } from "@istiod/gateway-api/testing";
 import fc from "fast-check";
 
 const { constantFrom, record, oneof } = fc;
 
-export const root = "istio-system";
+const root = "istio-system";
 /** A namespace of the mesh, now and then the root namespace. */
 export const anyNamespace = constantFrom(...namespaces, ...namespaces, root);
 
 /** Hosts of Services and ServiceEntries, as objects of the namespace `shop` may name them. */
-export const hosts = [
+const hosts = [
   "cart",
   "cart.shop.svc.cluster.local",
   "web.shop.svc.cluster.local",
@@ -57,7 +57,7 @@ export const stringMatch = (values: readonly string[]): fc.Arbitrary<object> =>
 /** A point in the first seconds of the mesh: many objects are equally old. */
 const creationTimestamp = fc.integer({ min: 0, max: 5 }).map((second) => `2024-01-01T00:00:0${second}Z`);
 
-/** Objects of a kind of Istio. Names are unique within a mesh once they are numbered. */
+/** Objects of a kind of Istio. Their names differ by number, and their order is not that of their age. */
 export function objects(
   apiVersion: string,
   kind: string,
@@ -71,9 +71,8 @@ export function objects(
       apiVersion,
       kind,
       metadata: { ...each, name: `${"zyx".charAt(index % 3)}-${kind.toLowerCase()}-${index}` },
+      // Without the fields that are undefined, as a file or an API server has it.
       spec: JSON.parse(JSON.stringify(content)) as object,
     })),
   );
 }
-
-export { optional, rare, some };

@@ -1,6 +1,6 @@
-import { unique } from "@istiod/gateway-api/testing";
+import { optional, rare, some, unique } from "@istiod/gateway-api/testing";
 import fc from "fast-check";
-import { objects, optional, rare, selector, some } from "./fields.js";
+import { objects, selector } from "./fields.js";
 
 const { constantFrom, record, oneof } = fc;
 const security = "security.istio.io/v1";

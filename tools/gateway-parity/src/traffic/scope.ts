@@ -1,6 +1,6 @@
-import { unique } from "@istiod/gateway-api/testing";
+import { optional, rare, some, unique } from "@istiod/gateway-api/testing";
 import fc from "fast-check";
-import { exportTo, labels, objects, optional, rare, some, workloadSelector } from "./fields.js";
+import { exportTo, labels, objects, workloadSelector } from "./fields.js";
 
 const { constantFrom, record, oneof, tuple } = fc;
 const networking = "networking.istio.io/v1";

@@ -1,20 +1,6 @@
-import { unique, usual } from "@istiod/gateway-api/testing";
+import { optional, rare, some, unique, usual } from "@istiod/gateway-api/testing";
 import fc from "fast-check";
-import {
-  duration,
-  exportTo,
-  host,
-  labels,
-  objects,
-  optional,
-  percent,
-  port,
-  rare,
-  some,
-  stringMatch,
-  weight,
-  wildcard,
-} from "./fields.js";
+import { duration, exportTo, host, labels, objects, percent, port, stringMatch, weight, wildcard } from "./fields.js";
 
 const { constantFrom, record, oneof, tuple } = fc;
 
@@ -119,14 +105,14 @@ const corsPolicy = rare(
   }),
 );
 
-const weighted = tuple(fc.array(record({ destination, headers, weight }), { minLength: 1, maxLength: 3 })).map(
-  ([list]) => {
-    const [first, ...others] = list;
+/** Destinations of a route, of which one at least has a weight. */
+const destinations = fc
+  .array(record({ destination, headers, weight }), { minLength: 1, maxLength: 3 })
+  .map(([first, ...others]) => {
     if (first === undefined) return [];
     if (others.length === 0) return [{ destination: first.destination, headers: first.headers }];
     return [{ ...first, weight: first.weight === 0 ? 10 : first.weight }, ...others];
-  },
-);
+  });
 
 const options = {
   timeout: optional(duration),
@@ -147,10 +133,8 @@ const options = {
   mirrorPercentage: rare(record({ value: percent })),
 };
 
-const action = oneof<fc.Arbitrary<object>[]>(
-  record({ route: weighted, ...options }),
-  record({ route: weighted, ...options }),
-  record({ route: weighted, ...options }),
+const action = oneof(
+  { weight: 3, arbitrary: record({ route: destinations, ...options }) },
   record({
     redirect: constantFrom<object>(
       { uri: "/new" },
@@ -170,7 +154,7 @@ const action = oneof<fc.Arbitrary<object>[]>(
     headers,
   }),
   record({
-    route: weighted,
+    route: destinations,
     mirrors: some(record({ destination, percentage: optional(record({ value: percent })) }), 2),
   }),
 );
@@ -185,7 +169,7 @@ const l4Match = {
   gateways: rare(constantFrom<readonly string[]>(["mesh"], ["infra/z-gateway-0"])),
   sourceNamespace: rare(constantFrom("shop", "payments")),
 };
-const l4Routes = weighted.map((list) => list.map(({ headers: _, ...each }) => each));
+const l4Routes = destinations.map((list) => list.map(({ headers: _, ...each }) => each));
 const tcpRoute = record({ match: optional(some(record(l4Match), 2)), route: l4Routes });
 const tlsRoute = (of: readonly string[]) =>
   record({
