@@ -87,6 +87,44 @@ spec: {clusterIP: 10.1.0.9, ports: [{name: http, port: 80}, {name: tcp, port: 90
   });
 });
 
+describe("destinations of routes", () => {
+  const mesh = (...matches: readonly string[]): TestMesh =>
+    new TestMesh(
+      services +
+        networking(
+          "VirtualService",
+          "shop",
+          "cart",
+          `{hosts: [cart], http: [{match: [${matches.join()}], route: [{destination: {host: pay.payments.svc.cluster.local}}]}]}`,
+        ) +
+        networking("Sidecar", "istio-system", "default", "{egress: [{hosts: [shop/*]}]}"),
+    );
+  const all = ["shop", "payments", "elsewhere"];
+
+  it.for<{ why: string; matches: readonly string[]; of: readonly string[] }>([
+    { why: "of no match", matches: [], of: all },
+    { why: "of a match for one source namespace", matches: ["{sourceNamespace: shop}"], of: ["shop"] },
+    {
+      why: "of matches for two source namespaces",
+      matches: ["{sourceNamespace: shop}", "{sourceNamespace: payments}"],
+      of: ["shop", "payments"],
+    },
+    {
+      why: "of a match for one source namespace and one for all",
+      matches: ["{sourceNamespace: shop}", "{uri: {exact: /a}}"],
+      of: all,
+    },
+    {
+      why: "of a match for all and one for one source namespace",
+      matches: ["{uri: {exact: /a}}", "{sourceNamespace: shop}"],
+      of: all,
+    },
+  ])("$why are in the scope of clients that have the route", ({ matches, of }) => {
+    const scoped = mesh(...matches);
+    expect(all.filter((namespace) => inScope(scoped.sidecar(namespace)).includes(pay))).toEqual(of);
+  });
+});
+
 describe("a Sidecar with namespaces in egress hosts", () => {
   it.each([
     ["by host", "[payments/pay.payments.svc.cluster.local]"],

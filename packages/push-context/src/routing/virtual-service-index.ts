@@ -207,8 +207,9 @@ export const virtualServicesForGateway = query("virtualServicesForGateway", (q, 
 );
 
 /**
- * Hosts that a VirtualService routes to, in the order of their first occurrence. With a namespace, HTTP routes whose
- * matches are restricted to other source namespaces are skipped.
+ * Hosts that a VirtualService routes to, in the order of their first occurrence. With the namespace of clients, HTTP
+ * routes whose matches are all restricted to other source namespaces are skipped; it is empty for clients in a
+ * namespace that no route names.
  */
 export const routedHosts = query(
   "routedHosts",
@@ -225,10 +226,12 @@ export const routedHosts = query(
 );
 
 function destinationsOf({ http: all, tcp, tls }: VirtualService, namespace: string | undefined): readonly RoutedHost[] {
-  const http = all.filter((route) => {
-    const sources = route.match.map((match) => match.sourceNamespace).filter((source) => source !== "");
-    return namespace === undefined || sources.length === 0 || sources.includes(namespace);
-  });
+  const http = all.filter(
+    ({ match }) =>
+      namespace === undefined ||
+      match.length === 0 ||
+      match.some(({ sourceNamespace }) => sourceNamespace === "" || sourceNamespace === namespace),
+  );
   const ports = new Map<string, Set<number>>();
   for (const { host, port } of routeDestinations({ http, tcp, tls })) {
     ports.set(host, (ports.get(host) ?? new Set()).add(port?.number ?? 0));

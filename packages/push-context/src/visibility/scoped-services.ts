@@ -85,7 +85,7 @@ export const scopeServices = query(
     for (const [listener, { matchesPort, port }] of q.call(egressListeners, scope).entries()) {
       q.call(listenerServices, { scope, listener }).forEach((scoped) => added.add(scoped));
       for (const virtualService of q.call(listenerVirtualServices, { scope, listener })) {
-        for (const { host, ports } of q.call(routedHosts, { virtualService, namespace: scope.namespace })) {
+        for (const { host, ports } of q.call(routedHosts, { virtualService, namespace: scope.namespace ?? "" })) {
           const hostname = q.call(visibleAliases, scope.namespace)[host] ?? host;
           const id = destinationService(q, hostname, scope.namespace);
           const kept = id && (matchesPort ? filterToPort(q, id, port?.number ?? 0) : filterToPorts(q, id, ports));
