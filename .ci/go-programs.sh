@@ -9,3 +9,5 @@ node --conditions=@istiod/source --import tsx tools/proxyless/src/install-go.ts 
   echo "no gRPC client in Go could be built: the tests that need one are skipped and named"
 node --conditions=@istiod/source --import tsx tools/proxyless/src/install-java.ts ||
   echo "no gRPC client in Java could be built: the tests that need one are skipped and named"
+npm run -s zipkin:install || echo "no Zipkin could be fetched: the tests that need it are skipped and named"
+npm run -s collector:install || echo "no OpenTelemetry collector could be built: the tests that need it are skipped and named"
