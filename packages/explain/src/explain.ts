@@ -115,7 +115,7 @@ function explanationOf(
     objects,
     lists: listedKinds(producer.reads),
     facts: producer.facts.map(askedFact),
-    ignored: ignoredConfigs(database, view, type, resource.name, producer),
+    ignored: ignoredConfigs(database, view, type, resource, producer),
   };
 }
 

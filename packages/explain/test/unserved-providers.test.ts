@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { faultsOf } from "../src/faults/faults.js";
 import { omittedParts, providerFindings } from "../src/index.js";
-import { meshOf, object, proxy, service } from "./mesh.js";
+import { meshOf, object, proxy, service, why } from "./mesh.js";
 
 const telemetry = (spec: object, namespace = "shop"): string =>
   object("Telemetry", "all", spec as never, { namespace }).replace("networking.", "telemetry.");
@@ -158,5 +158,33 @@ describe("a provider whose cluster a proxy lacks is told of:", () => {
     expect(omittedParts(clients)).toMatchObject([
       { kind: "Telemetry", namespace: "istio-system", proxies: 1, proxy: proxy().nodeId },
     ]);
+  });
+
+  it("in the explanation of a listener for which the provider is", () => {
+    const db = meshOf(
+      service("cart") +
+        object("ServiceEntry", "db", {
+          hosts: ["db.example"],
+          location: "MESH_EXTERNAL",
+          resolution: "DNS",
+          ports: [{ number: 5432, name: "tcp", protocol: "TCP" }],
+        } as never) +
+        telemetry({
+          tracing: [{ match: { mode: "CLIENT" }, providers: [{ name: "spans" }] }],
+          accessLogging: [{ match: { mode: "SERVER" }, providers: [{ name: "logs" }] }],
+        }) +
+        entry({ exportTo: ["~"] }),
+      {
+        extensionProviders: [
+          { name: "spans", zipkin: { service: "sink.example", port: 9411 } },
+          { name: "logs", envoyOtelAls: { service: "sink.example", port: 9411 } },
+        ],
+      },
+    );
+    const fieldsAt = (listener: string): readonly unknown[] =>
+      why(db, proxy(), "lds", listener).ignored.map(({ field }) => field);
+    expect(fieldsAt("virtualInbound")).toEqual(["spec.accessLogging[0].providers[0].name"]);
+    expect(fieldsAt("0.0.0.0_80")).toEqual(["spec.tracing[0].providers[0].name"]);
+    expect(fieldsAt("0.0.0.0_5432")).toEqual([]);
   });
 });

@@ -3,14 +3,13 @@ import { authorizationPolicies } from "@istiod/config-schema";
 import { query, type View } from "@istiod/incremental";
 import { type Proxy, serviceTargets } from "@istiod/push-context";
 import { endpointType, type ResourceSet } from "@istiod/resources";
-import { emptyAssignments, generators, omissions, type Omissions, type UnservedProvider } from "@istiod/xds-generators";
+import { emptyAssignments, generators, omissions, type Omissions } from "@istiod/xds-generators";
 import { ignoredConfig, type IgnoredConfig } from "../ignored/ignored-config.js";
 import { ignoredAtListener } from "../ignored/listener-conflicts.js";
+import { unservedProviderPart } from "../ignored/unserved-providers.js";
 import type { MeshClient } from "./mesh-client.js";
 import type { MeshCounts } from "./mesh-counts.js";
-import { formatFieldPath } from "../provenance/editable-value.js";
 import { patchStatuses } from "./patch-statuses.js";
-import { originOfProvider } from "./provider-findings.js";
 
 /** Faults of one kind by name, each with one of the affected proxies or a message, as in `/debug/push_status`. */
 export type Faults = ReadonlyMap<string, { readonly proxy?: string; readonly message?: string }>;
@@ -134,15 +133,8 @@ function partsOf(
     ...skippedPatches.flatMap(({ filter, index, failures }) =>
       failures.map((failure) => patchPart(filter, index, `is skipped: ${failure}`)),
     ),
-    ...unservedProviders.map(providerPart),
+    ...unservedProviders.map(unservedProviderPart),
   ];
-}
-
-function providerPart(unserved: UnservedProvider): DescribedPart {
-  const { kind, namespace, name } = originOfProvider(unserved);
-  const field = formatFieldPath(unserved.path);
-  const reason = `${field} has no effect: ${unserved.reason}`;
-  return { ...ignoredConfig(kind, `${namespace}/${name}`, reason, { field }), field };
 }
 
 function patchPart(filter: string, index: number, predicate: string): DescribedPart {

@@ -1,9 +1,8 @@
 import type { Finding } from "@istiod/analysis";
-import { meshConfigKey, telemetryKind } from "@istiod/config-schema";
 import type { View } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
 import { type UnservedProvider, unservedProviders } from "@istiod/xds-generators";
-import { objectReference } from "../ignored/ignored-config.js";
+import { originOfProvider } from "../ignored/unserved-providers.js";
 import type { MeshClient } from "./mesh-client.js";
 
 interface Unserved {
@@ -34,14 +33,6 @@ export function providerFindings(clients: readonly MeshClient[]): readonly Findi
     path: provider.path,
     message: `provider ${JSON.stringify(provider.provider)} has no effect on ${count(proxies)}, such as ${proxy}: ${provider.reason}`,
   }));
-}
-
-/** Returns the object that names a provider: a Telemetry, or the mesh configuration. */
-export function originOfProvider({ telemetry }: Pick<UnservedProvider, "telemetry">): Finding["origin"] {
-  if (telemetry === undefined)
-    return { group: "", kind: "MeshConfig", namespace: "istio-system", name: "meshconfig", key: meshConfigKey };
-  const { group, kind } = telemetryKind;
-  return { group, ...objectReference(kind, telemetry), key: telemetry };
 }
 
 /** Returns the providers without effect on a client; none if what is planned for it cannot be read. */

@@ -1,5 +1,6 @@
 import type { Database, View } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
+import type { Resource } from "@istiod/resources";
 import type { Producer } from "../provenance/producer.js";
 import type { ResourceType } from "../resource-types.js";
 import { portsOfAliases } from "./aliases.js";
@@ -11,6 +12,7 @@ import { overriddenPeerAuthentications } from "./peer-authentications.js";
 import { ignoredServices } from "./services.js";
 import { ignoredSidecars } from "./sidecars.js";
 import { undiscoveredObjects } from "./undiscovered-namespaces.js";
+import { providersWithoutEffect } from "./unserved-providers.js";
 import { invalidDelegates, shadowedVirtualServices, unreachableVirtualServices } from "./virtual-services.js";
 
 export type { IgnoredConfig, ObjectReference } from "./ignored-config.js";
@@ -20,14 +22,15 @@ export function ignoredConfigs(
   database: Database<Proxy>,
   view: View<Proxy>,
   type: ResourceType,
-  name: string,
+  resource: Resource,
   producer: Producer,
 ): readonly IgnoredConfig[] {
+  const { name } = resource;
   const all = [
     ...(type.short === "rds"
       ? [...shadowedVirtualServices(view, name), ...unreachableVirtualServices(view, name)]
       : []),
-    ...(type.short === "lds" ? conflictsOfListener(view, name) : []),
+    ...(type.short === "lds" ? [...conflictsOfListener(view, name), ...providersWithoutEffect(view, resource)] : []),
     ...ignoredServices(view, type, name),
     ...portsOfAliases(view, type, name),
     ...invalidDelegates(producer),

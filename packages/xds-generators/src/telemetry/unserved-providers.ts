@@ -25,6 +25,8 @@ export interface UnservedProvider {
   readonly telemetry?: string;
   /** The field that names it, in the Telemetry or in the mesh configuration. */
   readonly path: FieldPath;
+  /** Classes of the listeners that it is for. */
+  readonly listeners: readonly ListenerClass[];
   /** The clause that says why. */
   readonly reason: string;
   /** True if no client has the cluster, because the service or its port is not in the mesh. */
@@ -44,7 +46,9 @@ export const unservedProviders = query("unservedProviders", (q): readonly Unserv
     ] as const)
       for (const provider of providers) {
         const unserved = unservedProvider(q, section, provider);
-        if (unserved !== undefined) found.set(JSON.stringify([section, provider.name]), unserved);
+        if (unserved === undefined) continue;
+        const key = JSON.stringify([section, provider.name]);
+        found.set(key, { ...unserved, listeners: [...(found.get(key)?.listeners ?? []), listener] });
       }
   }
   return [...found.values()];
@@ -60,7 +64,7 @@ function unservedProvider(
   q: QueryContext,
   section: UnservedProvider["section"],
   provider: ExtensionProvider,
-): UnservedProvider | undefined {
+): Omit<UnservedProvider, "listeners"> | undefined {
   const reference = isSupportedFor(section, provider.provider) ? serviceOfProvider(provider) : undefined;
   if (reference === undefined) return undefined;
   const problem = q.call(providerProblem, reference);
