@@ -28,6 +28,7 @@ const types: readonly ResourceType[] = [
   type(networking, "Gateway", "gateways"),
   type(networking, "VirtualService", "virtualservices"),
   type(networking, "Sidecar", "sidecars"),
+  type("networking.istio.io/v1alpha3", "EnvoyFilter", "envoyfilters"),
   type(security, "PeerAuthentication", "peerauthentications"),
   type(security, "RequestAuthentication", "requestauthentications"),
   type(security, "AuthorizationPolicy", "authorizationpolicies"),

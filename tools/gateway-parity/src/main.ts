@@ -15,7 +15,7 @@ import { hostileMeshes } from "./hostile-meshes.js";
 import { OriginalMesh } from "./original-mesh.js";
 import { type ComparedNode, OwnMesh, typeUrls } from "./own-mesh.js";
 import { ComparisonReport, type JsonObject, normalActual, type Pair, type Type } from "@istiod/parity";
-import { randomTraffic } from "./traffic/index.js";
+import { randomPatches, randomTraffic } from "./traffic/index.js";
 import { causes } from "./causes.js";
 import type { ComparedType, CompareContext } from "./compare-context.js";
 
@@ -28,6 +28,7 @@ const { values } = parseArgs({
     only: { type: "string" },
     hostile: { type: "string" },
     traffic: { type: "boolean", default: false },
+    patches: { type: "boolean", default: false },
     quiet: { type: "string", default: "1000" },
     examples: { type: "string", default: "1" },
     log: { type: "string" },
@@ -81,9 +82,9 @@ function meshes(): readonly ComparedMesh[] {
   const { hostile } = values;
   if (hostile !== undefined) return hostileMeshes(positive("hostile", hostile));
   const [numRuns, seed] = [positive("meshes", values.meshes), positive("seed", values.seed)];
-  if (values.traffic)
+  if (values.traffic || values.patches)
     return fc
-      .sample(randomTraffic, { numRuns, seed })
+      .sample(values.patches ? randomPatches : randomTraffic, { numRuns, seed })
       .map((objects, index) => ({ name: `mesh ${index}`, objects: objects.filter(isAccepted) }));
   return fc.sample(randomObjects, { numRuns, seed }).map((objects, index) => ({ name: `mesh ${index}`, objects }));
 }

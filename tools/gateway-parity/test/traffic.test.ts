@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { OwnMesh } from "../src/own-mesh.js";
 import type { StoredObject } from "../src/api-objects.js";
-import { randomTraffic } from "../src/traffic/index.js";
+import { randomPatches, randomTraffic } from "../src/traffic/index.js";
 
 const kinds = [
   "AuthorizationPolicy",
@@ -21,4 +21,11 @@ it("random objects of every kind are accepted, most of them", () => {
   const accepted = objects.filter((object) => new OwnMesh([object as StoredObject], {}).rejected.length === 0);
   expect([...new Set(accepted.map(({ kind }) => kind))].sort()).toEqual(kinds);
   expect(accepted.length / objects.length).toBeGreaterThan(0.85);
+});
+
+it("random EnvoyFilters beside them are accepted", () => {
+  const meshes = fc.sample(randomPatches, { numRuns: 20, seed: 1 });
+  const filters = meshes.map((objects) => objects.filter(({ kind }) => kind === "EnvoyFilter"));
+  expect(filters.every(({ length }) => length > 0)).toBe(true);
+  expect(filters.flatMap((objects) => new OwnMesh(objects as readonly StoredObject[], {}).rejected)).toEqual([]);
 });

@@ -17,3 +17,4 @@ export {
   types,
 } from "./scenario.js";
 export { share, sum, table, type Row } from "./table.js";
+export { envoyFilters as randomEnvoyFilters } from "./random/envoy-filters.js";
