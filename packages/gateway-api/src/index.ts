@@ -42,6 +42,7 @@ export { gatewayStatus, type GatewayStatus, type StatusAddress } from "./status/
 export { type ListenerStatus } from "./status/listener-status.js";
 export { listenerSetStatus, type ListenerSetStatus } from "./status/listener-set-status.js";
 export { inferencePoolServiceName } from "./routes/backends.js";
+export { overriddenRules, type OverriddenRule } from "./routes/overridden-rules.js";
 export { routeListeners } from "./routes/route-listeners.js";
 export { type RouteReference } from "./routes/route.js";
 export { type RouteParentStatus, type RouteStatus, routeStatus } from "./routes/route-status.js";

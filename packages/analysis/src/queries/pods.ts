@@ -117,6 +117,12 @@ export const isAnyPod = query(
   (q, selector: PodSelector): boolean => q.call(selectedPods, selector).length > 0,
 );
 
+/** The values that workloads of all namespaces have of a label, sorted. */
+export const labelValues = query("labelValuesOfWorkloads", (q, name: string): readonly string[] => {
+  const profiles = q.call(namespacesWithPods).flatMap((namespace) => q.call(profilesIn, namespace).profiles);
+  return [...new Set(profiles.flatMap(({ labels }) => labels[name] ?? []))].sort();
+});
+
 /** The service accounts with which workloads of a namespace run, sorted. */
 export const serviceAccountsIn = query("serviceAccountsOfWorkloads", (q, namespace: string): readonly string[] => {
   const { profiles } = q.call(profilesIn, namespace);

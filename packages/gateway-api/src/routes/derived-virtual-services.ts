@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import type { VirtualServiceObject } from "@istiod/config-schema";
-import { isOutOfStack, query, type QueryContext } from "@istiod/incremental";
+import { query, type QueryContext } from "@istiod/incremental";
 import { type HTTPRoute, VirtualServiceSchema } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import { httpRoutesAtPort } from "./conversion/constrained-routes.js";
 import { convertedHttpRules } from "./conversion/http-rules.js";
@@ -9,7 +9,7 @@ import { derivedVirtualService } from "./derived-virtual-service.js";
 import { byAge, type HttpPart, httpParts } from "./http-parts.js";
 import { l4VirtualService, l4VirtualServiceNames } from "./l4-virtual-services.js";
 import { meshGateway } from "./route-attachments.js";
-import { type RouteReference, routesOfKinds } from "./route.js";
+import { routesOfKinds } from "./route.js";
 import { routesOfVirtualService } from "./routes-by-target.js";
 
 /** Keys (`namespace/name`) of the VirtualServices that stand for routes of the Gateway API. */
@@ -20,7 +20,7 @@ export const gatewayApiVirtualServiceKeys = query("gatewayApiVirtualServiceKeys"
   });
   const oldest = new Map<string, HttpPart>();
   for (const route of routesOfKinds(q, ["HTTPRoute", "GRPCRoute"])) {
-    for (const part of partsOf(q, route)) {
+    for (const part of httpParts(q, route)) {
       const first = oldest.get(part.virtualService);
       if (first === undefined || byAge(part, first) < 0) oldest.set(part.virtualService, part);
     }
@@ -43,7 +43,7 @@ export const gatewayApiVirtualService = query(
     if (l4 !== undefined) return l4;
     const parts = q
       .call(routesOfVirtualService, name)
-      .flatMap((route) => partsOf(q, route).filter((part) => part.virtualService === name))
+      .flatMap((route) => httpParts(q, route).filter((part) => part.virtualService === name))
       .sort(byAge);
     const [oldest] = parts;
     if (oldest === undefined || oldest.namespace !== namespace) return undefined;
@@ -60,16 +60,6 @@ export const gatewayApiVirtualService = query(
     });
   },
 );
-
-/** Returns the parts of a route; none if its rules cannot be read, so that it does not affect other routes. */
-function partsOf(q: QueryContext, route: RouteReference): readonly HttpPart[] {
-  try {
-    return httpParts(q, route);
-  } catch (error) {
-    if (isOutOfStack(error)) throw error;
-    return [];
-  }
-}
 
 function rulesOf(q: QueryContext, { route, gateway, port }: HttpPart): readonly HTTPRoute[] {
   const { routes } = q.call(convertedHttpRules, { ...route, inMesh: gateway === meshGateway });

@@ -1,5 +1,5 @@
 import { grpcRoutes, httpRoutes, repeatedRules } from "@istiod/config-schema";
-import { query, type QueryContext } from "@istiod/incremental";
+import { isOutOfStack, query, type QueryContext } from "@istiod/incremental";
 import { convertedHttpRules } from "./conversion/http-rules.js";
 import { meshHosts } from "./mesh-hosts.js";
 import { features } from "../settings/features.js";
@@ -69,9 +69,15 @@ export const servedHttpParts = query("gatewayApiHttpParts", (q, route: RouteRefe
   return { parts };
 });
 
-/** The parts of a route that are served. */
-export const httpParts = (q: QueryContext, route: RouteReference): readonly HttpPart[] =>
-  q.call(servedHttpParts, route).parts;
+/** Returns the parts of a route that are served: none if its rules cannot be read, so that others are not affected. */
+export function httpParts(q: QueryContext, route: RouteReference): readonly HttpPart[] {
+  try {
+    return q.call(servedHttpParts, route).parts;
+  } catch (error) {
+    if (isOutOfStack(error)) throw error;
+    return [];
+  }
+}
 
 /** The number of parts that a route can have within the bounds, and the bound that it reaches first. */
 const mostParts = query(

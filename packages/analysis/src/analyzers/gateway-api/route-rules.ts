@@ -17,13 +17,13 @@ import {
   tlsRoutes,
   servicesByNamespace,
 } from "@istiod/config-schema";
-import { routeListeners } from "@istiod/gateway-api";
+import { overriddenRules, routeListeners } from "@istiod/gateway-api";
 import type { QueryContext } from "@istiod/incremental";
 import { isHttp, kubernetesPortProtocol, type Protocol } from "@istiod/service-discovery";
 import { nearestNames } from "@istiod/settings";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import { faultOfNamespace } from "../../queries/namespaces.js";
-import { quotedNearest } from "../../suggestions.js";
+import { listNames, quotedNearest } from "../../suggestions.js";
 import { matchesSelector } from "../webhooks/selector.js";
 
 /** Checks what the statuses of the Gateway API do not show. */
@@ -36,10 +36,12 @@ export const gatewayApiMistakeAnalyzer: Analyzer = {
       checkRules(route.spec.rules, context);
       checkHeaders(route, context);
       checkRedirects(route, context);
+      checkOtherRoutes(route, "HTTPRoute", context);
       checkMeshParents(route, "HTTPRoute", context);
     }),
     rule(grpcRouteKind, grpcRoutes, (route, context) => {
       checkRules(route.spec.rules, context);
+      checkOtherRoutes(route, "GRPCRoute", context);
       checkMeshParents(route, "GRPCRoute", context);
     }),
     rule(tcpRouteKind, tcpRoutes, (route, context) => checkMeshParents(route, "TCPRoute", context)),
@@ -69,6 +71,26 @@ function checkRules(rules: readonly Rule[], { report }: AnalysisContext): void {
     for (const text of texts) if (!first.has(text)) first.set(text, i);
     if (backendRefs.length > 0 && backendRefs.every(({ weight }) => weight === 0))
       report("MESH0065", [...path, "backendRefs"], "have weight 0, so that every request gets status 500");
+  }
+}
+
+/** Reports rules that another route takes everything from, at all gateways and hosts. */
+function checkOtherRoutes(
+  { namespace, name }: Pick<HttpRouteObject, "namespace" | "name">,
+  kind: "HTTPRoute" | "GRPCRoute",
+  { q, report }: AnalysisContext,
+): void {
+  for (const { rule: i, by } of q.call(overriddenRules, { kind, key: `${namespace}/${name}` })) {
+    const names = listNames(by.map(({ key }) => key));
+    const others =
+      by.length === 1
+        ? `${kind} ${names}, which is older or first by its name, has`
+        : `${kind}s ${names}, which are older or first by their names, have`;
+    report(
+      "MESH0065",
+      ["spec", "rules", i],
+      `is never reached: ${others} the same matches for the same hosts; merge the rules, with weights for their backends`,
+    );
   }
 }
 

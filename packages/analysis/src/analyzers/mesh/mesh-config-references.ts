@@ -1,21 +1,28 @@
-import { matchesLabelSelector, type NamespaceObject, namespaces } from "@istiod/config-schema";
-import { features, rootNamespace } from "@istiod/push-context";
+import { ingresses, matchesLabelSelector, type NamespaceObject, namespaces } from "@istiod/config-schema";
+import type { QueryContext } from "@istiod/incremental";
+import { features, isServedIngress, rootNamespace } from "@istiod/push-context";
 import { misspelledService } from "../../queries/destination-hosts.js";
-import type { MeshConfig } from "@istiod/istio-api/mesh/v1alpha1/config";
+import {
+  type MeshConfig,
+  MeshConfig_IngressControllerMode as IngressMode,
+} from "@istiod/istio-api/mesh/v1alpha1/config";
+import { nearestNames } from "@istiod/settings";
 import { type AnalysisContext, type Analyzer, meshConfigRule } from "../../analyzer.js";
 import { faultOfNamespace } from "../../queries/namespaces.js";
+import { isAnyPod, labelValues } from "../../queries/pods.js";
 import { quotedNearest } from "../../suggestions.js";
 import { checkHost } from "./hosts.js";
 
 export const meshConfigReferenceAnalyzer: Analyzer = {
   name: "mesh.MeshConfigAnalyzer",
   description: "Checks that the mesh configuration names namespaces and hosts that exist",
-  codes: ["MESH0004", "MESH0005", "MESH0010"],
+  codes: ["IST0101", "MESH0004", "MESH0005", "MESH0010"],
   rules: [
     meshConfigRule(checkNamespaces),
     meshConfigRule(checkServiceSettings),
     meshConfigRule(checkDiscoverySelectors),
     meshConfigRule(checkTracer),
+    meshConfigRule(checkIngressGateway),
   ],
 };
 
@@ -76,4 +83,35 @@ function checkTracer({ defaultConfig }: MeshConfig, { q, report }: AnalysisConte
     ["defaultConfig", "tracing", tracer.case, "address"],
     `there is no Service ${namespace}/${name}, so that no span is collected${quotedNearest(misspelled.near)}`,
   );
+}
+
+/** Reports settings of the gateway of Ingresses that name none, and have a name similar to one that exists. */
+function checkIngressGateway(config: MeshConfig, { q, report }: AnalysisContext): void {
+  const { ingressControllerMode, ingressSelector, ingressService } = config;
+  if (ingressControllerMode === IngressMode.OFF) return;
+  if (ingressSelector !== "" && !q.call(isAnyPod, { labels: { istio: ingressSelector } })) {
+    const near = nearestNames(ingressSelector, q.call(labelValues, "istio"));
+    if (near.length > 0)
+      report(
+        "MESH0010",
+        ["ingressSelector"],
+        `istio=${ingressSelector} selects no workload, so that no gateway serves Ingresses${quotedNearest(near)}`,
+      );
+  }
+  const ingressNamespace = features.ingressNamespace(q);
+  const hostname = `${ingressService}.${ingressNamespace}.svc.${features.domainSuffix(q)}`;
+  const misspelled = ingressService === "" ? undefined : misspelledService(q, hostname);
+  // Without Ingresses, the default matters to nobody.
+  if (misspelled !== undefined && (ingressService !== defaultIngressService || isAnyIngressServed(q)))
+    report(
+      "IST0101",
+      ["ingressService"],
+      `referenced Service ${ingressNamespace}/${ingressService} not found, so that statuses of Ingresses have no address${quotedNearest(misspelled.near)}`,
+    );
+}
+
+const defaultIngressService = "istio-ingressgateway";
+
+function isAnyIngressServed(q: QueryContext): boolean {
+  return q.keys(ingresses).some((key) => q.call(isServedIngress, key));
 }

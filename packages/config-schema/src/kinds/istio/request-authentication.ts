@@ -1,5 +1,6 @@
 import { collection, index } from "@istiod/incremental";
 import {
+  type ClaimToHeader,
   RequestAuthenticationSchema,
   type RequestAuthentication,
 } from "@istiod/istio-api/security/v1beta1/request_authentication";
@@ -94,8 +95,27 @@ function validate({ spec }: RequestAuthenticationObject, place: Place): void {
           "never-matches",
         );
     });
+    checkClaims(rule.outputClaimToHeaders, at.at("outputClaimToHeaders"));
     each(rule.fromParams, at.at("fromParams"), (name, param) => warnOfName(name, paramName, "query parameter", param));
     each(rule.fromCookies, at.at("fromCookies"), (name, cookie) => warnOfName(name, headerName, "cookie", cookie));
+  });
+}
+
+/**
+ * Warns of a claim that is written to a header twice. Different claims may share a header, as tokens may have only one
+ * of them.
+ */
+function checkClaims(outputs: readonly ClaimToHeader[], place: Place): void {
+  const seen = new Map<string, number>();
+  each(outputs, place, ({ header: name, claim }, at, i) => {
+    const output = JSON.stringify([name.toLowerCase(), claim]);
+    const first = seen.get(output);
+    if (first === undefined) seen.set(output, i);
+    else
+      at.at("header").warning(
+        `is ${JSON.stringify(name)}, to which outputClaimToHeaders[${first}] writes the claim, too, so that the header has the value twice; case does not matter, expected one of the two`,
+        "no-effect",
+      );
   });
 }
 

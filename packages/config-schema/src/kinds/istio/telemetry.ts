@@ -1,8 +1,6 @@
 import { collection, index } from "@istiod/incremental";
 import {
   AccessLoggingSchema,
-  type MetricSelector,
-  MetricSelector_IstioMetric as Metric,
   MetricsOverrides_TagOverride_Operation as Operation,
   MetricsOverridesSchema,
   TelemetrySchema,
@@ -25,6 +23,7 @@ import { checkProduct, encodedSize } from "../../validation/products.js";
 import { notEmpty, range, required, type Shape } from "../../validation/shape.js";
 import { attachmentShape, checkAttachment } from "../../validation/targets.js";
 import { istioKind } from "./istio-kind.js";
+import { checkOverriddenOverrides, isForAllMetrics } from "./metric-overrides.js";
 
 export type TelemetryObject = ConfigObject<Telemetry>;
 
@@ -61,6 +60,7 @@ function validate({ spec }: TelemetryObject, place: Place): void {
   each(spec.metrics, place.at("metrics"), (metrics, at) => {
     checkProviders(metrics.providers, at.at("providers"));
     checkOptionalDuration(metrics.reportingInterval, at.at("reportingInterval"));
+    checkOverriddenOverrides(metrics.overrides, at.at("overrides"));
     each(metrics.overrides, at.at("overrides"), ({ tagOverrides }, override) => {
       for (const [tag, { operation, value }] of Object.entries(tagOverrides)) {
         const valueAt = override.at("tagOverrides", tag, "value");
@@ -102,11 +102,6 @@ function checkBytes({ metrics, tracing, accessLogging }: Telemetry, place: Place
       bytes += copies * encodedSize(MetricsOverridesSchema, [override]);
     }
   checkProduct("telemetryBytes", "bytes", [["bytes of tags, filters, and overrides × metrics", bytes]], place);
-}
-
-function isForAllMetrics(match: MetricSelector | undefined): boolean {
-  const { metricMatch } = match ?? {};
-  return metricMatch?.case === undefined || (metricMatch.case === "metric" && metricMatch.value === Metric.ALL_METRICS);
 }
 
 function checkTracing(tracing: readonly Tracing[], place: Place): void {
