@@ -135,6 +135,19 @@ export function podsOfProfile(q: QueryContext, profile: PodProfile): readonly Po
   return q.read(podsByProfile, bucketOf(profile));
 }
 
+/** Returns the kind, namespace and name of the first workload of a profile: `Deployment shop/cart`. */
+export function nameOfProfile(q: QueryContext, profile: PodProfile): string {
+  const bucket = bucketOf(profile);
+  for (const [i, { of, workload }] of workloadSources.entries()) {
+    const [key] = q.members(byProfile[i] as Index<unknown>, bucket);
+    const object = key === undefined ? undefined : q.read(of, key);
+    if (object === undefined) continue;
+    const { kind, namespace, name } = workload(object);
+    return `${kind} ${namespace}/${name}`;
+  }
+  return `a workload of namespace ${profile.namespace}`;
+}
+
 /** Reports whether one of the selected pods has a sidecar, will be injected one, or is in ambient mode. */
 export const isAnyPodInMesh = query("isAnyPodInMesh", (q, selector: PodSelector): boolean =>
   q.call(selectedPods, selector).some((profile) => profile.ambient || isInjected(q, profile)),

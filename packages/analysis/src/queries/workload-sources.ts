@@ -113,18 +113,15 @@ export function isTemplate({ kind }: Pick<Workload, "kind">): boolean {
   return templateKinds.has(kind);
 }
 
-/** Reports whether inbound connections to a port of a workload with a sidecar are redirected to it. */
-export function isRedirected(
+/** Returns a function that tells whether inbound connections to a port of a workload are redirected to its sidecar. */
+export function redirectedPorts(
   q: QueryContext,
   workload: Pick<Workload, "cluster" | "namespace" | "inboundPorts">,
-  port: number,
-): boolean {
+): (port: number) => boolean {
   const { included = "*", excluded = "" } = { ...injectorOf(q, workload)?.inboundPorts, ...workload.inboundPorts };
-  return included.trim() === "*" ? !listsPort(excluded, port) : listsPort(included, port);
-}
-
-function listsPort(list: string, port: number): boolean {
-  return list.split(",").some((each) => Number(each) === port);
+  const isAll = included.trim() === "*";
+  const listed = new Set((isAll ? excluded : included).split(",").map(Number));
+  return (port) => listed.has(port) !== isAll;
 }
 
 function templateSource({ kind, collection }: WorkloadKind): WorkloadSource {

@@ -14,18 +14,17 @@ import {
 import {
   modeOfPort,
   type MutualTlsMode,
+  namespacePeerModes,
   overriddenParts,
   type PeerModes,
   resolveHost,
-  workloadPeerModes,
 } from "@istiod/push-context";
 import { discoverySettings, isTls, type Service, service, servicesByHostname } from "@istiod/service-discovery";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
-import { isInjected, type PodProfile } from "../../queries/pods.js";
+import { isInjected, nameOfProfile, type PodProfile, selectedPods } from "../../queries/pods.js";
 import { portsOfHost } from "../../queries/route-places.js";
-import { isRedirected, isTemplate, type Workload } from "../../queries/workload-sources.js";
+import { redirectedPorts } from "../../queries/workload-sources.js";
 import { portsOfWorkload, type WorkloadPort } from "../../queries/workload-ports.js";
-import { workloadsWith } from "../../queries/workloads.js";
 
 export const destinationRuleAnalyzer: Analyzer = {
   name: "mesh.DestinationRuleAnalyzer",
@@ -121,34 +120,25 @@ function checkTlsSettings(
       return;
     }
     if (found?.selector === undefined || found.registry !== "Kubernetes") continue;
-    for (const workload of workloadsWith(q, found.namespace, { ...found.selector, ...subset })) {
-      const isInMesh = workload.ambient || workload.machine === true || isInjected(q, profileOf(workload));
-      if (mutual && !isInMesh) {
-        report(
-          "MESH0017",
-          path,
-          `tls mode ISTIO_MUTUAL is set, and ${workload.kind} ${workload.namespace}/${workload.name} has no sidecar: connections to ${hostname} are rejected by it; inject a sidecar, or remove tls, so that clients use mutual TLS where it is possible`,
-        );
-        return;
-      }
-      const modes = q.call(workloadPeerModes, { namespace: workload.namespace, labels: workload.labels });
-      const isRejected = ({ target }: CoveredPort): boolean => {
-        const mode = modeAt(modes, target);
-        if (mutual) return mode === "DISABLE";
-        return mode === "STRICT" && isInMesh && (target === undefined || isRedirected(q, workload, target));
-      };
-      const rejected = coveredPorts(q, workload, found, isCovered).find(isRejected);
-      if (rejected === undefined) continue;
-      const { number, target } = rejected;
-      const mode = modeAt(modes, target);
-      const [at, to] = mode === modes.mode ? ["", ""] : [`port ${target} of `, `port ${number} of `];
+    const rejection = firstRejection(q, found, { subset, isCovered, mutual });
+    if (rejection === undefined) continue;
+    const { profile, mode, port } = rejection;
+    const workload = nameOfProfile(q, profile);
+    if (mode === undefined) {
       report(
         "MESH0017",
         path,
-        `tls mode ${TlsMode[tls.mode]} conflicts with PeerAuthentication, which is ${mode} for ${at}${workload.kind} ${workload.namespace}/${workload.name}: connections to ${to}${hostname} are rejected; ${mutual ? "set tls mode DISABLE" : "set tls mode ISTIO_MUTUAL, or remove tls"}`,
+        `tls mode ISTIO_MUTUAL is set, and ${workload} has no sidecar: connections to ${hostname} are rejected by it; inject a sidecar, or remove tls, so that clients use mutual TLS where it is possible`,
       );
       return;
     }
+    const [at, to] = port === undefined ? ["", ""] : [`port ${port.target} of `, `port ${port.number} of `];
+    report(
+      "MESH0017",
+      path,
+      `tls mode ${TlsMode[tls.mode]} conflicts with PeerAuthentication, which is ${mode} for ${at}${workload}: connections to ${to}${hostname} are rejected; ${mutual ? "set tls mode DISABLE" : "set tls mode ISTIO_MUTUAL, or remove tls"}`,
+    );
+    return;
   }
 }
 
@@ -157,29 +147,61 @@ function selectsWorkloads(q: QueryContext, { namespace, objectName }: Service): 
   return q.read(serviceEntries, `${namespace}/${objectName}`)?.spec.workloadSelector !== undefined;
 }
 
+interface Settings extends Pick<Destination, "subset" | "isCovered"> {
+  /** True for mutual TLS of the mesh, false for everything else. */
+  readonly mutual: boolean;
+}
+
+/** Workloads that reject connections to a Service. */
+interface Rejection {
+  readonly profile: PodProfile;
+  /** The mode by which they do; undefined if they have no proxy. */
+  readonly mode?: MutualTlsMode;
+  /** The port, if the mode is not that of the whole workload. */
+  readonly port?: CoveredPort;
+}
+
+/** Returns the first workloads of a Service that reject connections with TLS settings. */
+function firstRejection(
+  q: QueryContext,
+  { namespace, objectName, selector }: Service,
+  { subset, isCovered, mutual }: Settings,
+): Rejection | undefined {
+  const modesOf = namespacePeerModes(q, namespace);
+  const rejecting = mutual ? "DISABLE" : "STRICT";
+  for (const profile of q.call(selectedPods, { namespace, labels: { ...selector, ...subset } })) {
+    const isInMesh = profile.ambient || profile.machine === true || isInjected(q, profile);
+    if (!isInMesh && mutual) return { profile };
+    const modes = modesOf(profile.labels);
+    // Most workloads have no such mode, so that their ports do not matter.
+    if (!isInMesh || ![modes.mode, ...Object.values(modes.ports)].includes(rejecting)) continue;
+    const isRedirected = mutual ? () => true : redirectedPorts(q, profile);
+    const port = coveredPorts(q, profile, { objectName, isCovered }).find(
+      ({ target }) => modeAt(modes, target) === rejecting && (target === undefined || isRedirected(target)),
+    );
+    if (port === undefined) continue;
+    return { profile, mode: rejecting, ...(rejecting !== modes.mode && { port }) };
+  }
+  return undefined;
+}
+
 /** A port of a Service by number, and the port of a workload that it leads to. Both are undefined if none is known. */
 type CoveredPort = Partial<Pick<WorkloadPort, "number" | "target">>;
 
 /** Returns the ports of a Service that settings are for. */
 function coveredPorts(
   q: QueryContext,
-  workload: Workload,
-  { objectName }: Service,
-  isCovered: (port: number) => boolean,
+  profile: PodProfile,
+  { objectName, isCovered }: Pick<Service, "objectName"> & Pick<Destination, "isCovered">,
 ): readonly CoveredPort[] {
-  const ports = portsOfWorkload(q, profileOf(workload)).filter(
-    ({ service: name }) => name === `${workload.namespace}/${objectName}`,
-  );
+  const own = `${profile.namespace}/${objectName}`;
+  const ports = portsOfWorkload(q, profile).filter((port) => port.service === own);
   return ports.length === 0 ? [{}] : ports.filter(({ number }) => isCovered(number));
 }
 
 /** Returns the mode of a port of a workload, whose number is the key of `portLevelMtls`. */
 function modeAt(modes: PeerModes, port: number | undefined): MutualTlsMode {
   return port === undefined ? modes.mode : modeOfPort(modes, port);
-}
-
-function profileOf(workload: Workload): PodProfile {
-  return { ...workload, ...(isTemplate(workload) && { template: true }) };
 }
 
 /** VirtualServices by the hosts to which their HTTP routes lead, as they name them. */

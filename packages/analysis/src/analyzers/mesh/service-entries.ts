@@ -18,7 +18,7 @@ import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import { originatesTls, verifiesNames } from "../../queries/tls-origination.js";
 import { kubernetesName } from "../../queries/destination-hosts.js";
 import { isInjected } from "../../queries/pods.js";
-import { isRedirected, isTemplate } from "../../queries/workload-sources.js";
+import { isTemplate, redirectedPorts } from "../../queries/workload-sources.js";
 import { workloadsWith } from "../../queries/workloads.js";
 import { listNames } from "../../suggestions.js";
 
@@ -79,7 +79,8 @@ function checkPlaintext({ namespace, spec }: ServiceEntryObject, { q, report }: 
   const strict = workloadsWith(q, namespace, spec.workloadSelector.labels).find((workload) => {
     if (workload.machine !== true && !isInjected(q, { ...workload, template: isTemplate(workload) })) return false;
     const modes = q.call(workloadPeerModes, { namespace, labels: workload.labels });
-    return ports.some((port) => isRedirected(q, workload, port) && modeOfPort(modes, port) === "STRICT");
+    const strict = ports.filter((port) => modeOfPort(modes, port) === "STRICT");
+    return strict.length > 0 && strict.some(redirectedPorts(q, workload));
   });
   if (strict === undefined) return;
   report(
