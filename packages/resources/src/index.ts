@@ -1,5 +1,14 @@
 export { type FailedPart, type Failure, formatFailure, hasFailed } from "./failure.js";
-export { partsOf, resource, type Resource, resourceOfParts, type ResourcePart, resourcePart } from "./resource.js";
+export {
+  partsOf,
+  piecesOf,
+  resource,
+  type Resource,
+  resourceOfParts,
+  type ResourcePart,
+  resourcePart,
+  sizeOf,
+} from "./resource.js";
 export { type ResourceChange, ResourceSet } from "./resource-set.js";
 export { difference, differenceInSteps, type Difference } from "./difference.js";
 export {

@@ -17,6 +17,8 @@ export interface ResourcePart {
   /** A hash of all pieces, joined. First, because it tells parts apart at once. */
   readonly digest: string;
   readonly pieces: readonly Uint8Array[];
+  /** Bytes of all pieces. */
+  readonly size: number;
   /** The parts that it lacks because they could not be generated. Absent: it is complete. */
   readonly failures?: readonly Failure[];
 }
@@ -27,7 +29,8 @@ export function resourcePart(
   failures: readonly Failure[] = [],
 ): ResourcePart {
   const pieces = bytes instanceof Uint8Array ? [bytes] : bytes;
-  return { digest: digestOf(pieces), pieces, ...(failures.length > 0 && { failures }) };
+  const size = pieces.reduce((sum, { length }) => sum + length, 0);
+  return { digest: digestOf(pieces), pieces, size, ...(failures.length > 0 && { failures }) };
 }
 
 function digestOf(pieces: readonly Uint8Array[]): string {
@@ -40,8 +43,9 @@ function digestOf(pieces: readonly Uint8Array[]): string {
 
 /**
  * Creates a resource by joining parts. Its version is a hash of the parts' hashes, so that unchanged parts of a large
- * resource are not hashed again. Part boundaries must depend on the content only. They are joined when the bytes are
- * first read: other resources share the parts, and a resource that nobody has requested would double their memory.
+ * resource are not hashed again. Part boundaries must depend on the content only. They are joined when the bytes or the
+ * pieces are first read: other resources share the parts, and a resource that nobody has requested would double their
+ * memory.
  */
 export function resourceOfParts(name: string, parts: readonly ResourcePart[]): Resource {
   // Digests have a fixed length, so joining them is unambiguous.
@@ -57,6 +61,7 @@ class JoinedResource implements Resource {
   declare readonly bytes: Uint8Array;
   readonly failures?: readonly Failure[];
   readonly #parts: readonly ResourcePart[];
+  #pieces: readonly Uint8Array[] | undefined;
 
   constructor(name: string, version: string, parts: readonly ResourcePart[], failures: readonly Failure[]) {
     this.name = name;
@@ -75,6 +80,14 @@ class JoinedResource implements Resource {
     return this.#parts;
   }
 
+  get size(): number {
+    return this.#parts.reduce((sum, { size }) => sum + size, 0);
+  }
+
+  get pieces(): readonly Uint8Array[] {
+    return (this.#pieces ??= blocksOf(this.#parts));
+  }
+
   /** Compares versions in place of bytes, so that neither are joined. */
   equals({ name, version, failures }: Resource): boolean {
     return this.name === name && this.version === version && sameFailures(this.failures ?? [], failures ?? []);
@@ -89,6 +102,61 @@ class JoinedResource implements Resource {
 /** Returns the parts that a resource was joined from; undefined if it was not. */
 export function partsOf(joined: Resource): readonly ResourcePart[] | undefined {
   return joined instanceof JoinedResource ? joined.parts : undefined;
+}
+
+/** Returns the number of bytes of a resource, without joining them. */
+export function sizeOf(resource: Resource): number {
+  return resource instanceof JoinedResource ? resource.size : resource.bytes.length;
+}
+
+/**
+ * Returns the bytes of a resource in consecutive pieces, which must not be modified. Resources with runs of the same
+ * parts share most of their pieces: a change of a large resource takes the memory of one of them.
+ */
+export function piecesOf(resource: Resource): readonly Uint8Array[] {
+  return resource instanceof JoinedResource ? resource.pieces : [resource.bytes];
+}
+
+/** Most bytes of a block of several parts. */
+const maxBlockBytes = 128 * 1024;
+
+/**
+ * Joins consecutive parts, since a piece costs more to write than to copy if it is small. A block ends at a boundary
+ * part, so that blocks before and after a changed part stay as they are.
+ */
+function blocksOf(parts: readonly ResourcePart[]): readonly Uint8Array[] {
+  const blocks: Uint8Array[] = [];
+  let [from, bytes] = [0, 0];
+  for (const [i, part] of parts.entries()) {
+    bytes += part.size;
+    if (!isBoundary(part) && bytes < maxBlockBytes && i < parts.length - 1) continue;
+    blocks.push(blockOf(part, parts.slice(from, i + 1)));
+    [from, bytes] = [i + 1, 0];
+  }
+  return blocks;
+}
+
+/** Reports whether a part is one of an eighth of all, by its content. */
+function isBoundary({ digest }: ResourcePart): boolean {
+  return digest < "7";
+}
+
+interface Block {
+  readonly parts: readonly ResourcePart[];
+  readonly bytes: Uint8Array;
+}
+
+/** The last block that ends with a part. */
+const lastBlocks = new WeakMap<ResourcePart, Block>();
+
+function blockOf(last: ResourcePart, parts: readonly ResourcePart[]): Uint8Array {
+  const [only] = last.pieces;
+  if (parts.length === 1 && last.pieces.length === 1 && only !== undefined) return only;
+  const known = lastBlocks.get(last);
+  if (known?.parts.length === parts.length && known.parts.every((part, i) => part === parts[i])) return known.bytes;
+  const bytes = join(parts);
+  lastBlocks.set(last, { parts, bytes });
+  return bytes;
 }
 
 function join(parts: readonly ResourcePart[]): Uint8Array {

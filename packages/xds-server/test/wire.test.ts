@@ -10,7 +10,7 @@ import {
   DiscoveryRequestSchema,
   DiscoveryResponseSchema,
 } from "@istiod/envoy-api/envoy/service/discovery/v3/discovery";
-import { ResourceSet, resource } from "@istiod/resources";
+import { resource, resourceOfParts, type ResourcePart, resourcePart, ResourceSet } from "@istiod/resources";
 import { clusterType } from "@istiod/xds-server";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
@@ -30,10 +30,27 @@ const text = fc
   .oneof(fc.string({ unit: "binary", maxLength: 300 }), fc.string({ maxLength: 20 }))
   .filter((s) => Buffer.from(s).toString() === s);
 const resources = fc
-  .array(fc.tuple(text, fc.oneof(fc.uint8Array({ maxLength: 400 }), fc.constant(new Uint8Array(40_000).fill(7)))), {
-    maxLength: 30,
-  })
-  .map((list) => [...ResourceSet.of(list.map(([name, bytes]) => resource(name, bytes)))]);
+  .array(
+    fc.tuple(
+      text,
+      fc.oneof(
+        fc.uint8Array({ maxLength: 400 }),
+        fc.constantFrom(new Uint8Array(40_000).fill(7), new Uint8Array(40_001).fill(8)),
+      ),
+    ),
+    {
+      maxLength: 30,
+    },
+  )
+  .map((list) => [
+    ...ResourceSet.of(
+      list.map(([name, bytes]) =>
+        bytes.length % 2 === 0
+          ? resource(name, bytes)
+          : resourceOfParts(name, [resourcePart(bytes.subarray(0, 9)), resourcePart(bytes.subarray(9))]),
+      ),
+    ),
+  ]);
 
 const digest = (bytes: Uint8Array): string => hash("sha256", bytes);
 
@@ -172,6 +189,17 @@ describe("a body", () => {
   it("references large resources instead of copying them", () => {
     const big = large("big", 1, 1_000_000);
     expect(pieces(new BodyCache(), "delta", clusterType, { resources: [big], removed: [] })).toContain(big.bytes);
+  });
+
+  it("copies what has changed of a large resource of parts, and references the rest", () => {
+    const parts = Array.from({ length: 100 }, (_, i) => resourcePart([Buffer.alloc(2_000, i), Buffer.alloc(500, i)]));
+    const bodyOf = (of: readonly ResourcePart[]): readonly Uint8Array[] =>
+      pieces(new BodyCache(), "delta", clusterType, { resources: [resourceOfParts("r", of)], removed: [] });
+    const before = bodyOf(parts);
+    const after = bodyOf(parts.with(50, resourcePart(Buffer.alloc(1_000, 255))));
+    const copied = after.filter((piece) => !before.includes(piece)).reduce((sum, { length }) => sum + length, 0);
+    expect(copied).toBeLessThan(128 * 1024);
+    expect(Buffer.concat(after).length).toBe(Buffer.concat(before).length - 1_500);
   });
 });
 

@@ -3,7 +3,7 @@ import { readText, setObjects } from "@istiod/config-schema";
 import { gatewayStatus, routeStatus } from "@istiod/gateway-api";
 import type { View } from "@istiod/incremental";
 import { type Proxy, proxyFromNode } from "@istiod/push-context";
-import { clusterType, endpointType, listenerType, ResourceSet, routeType } from "@istiod/resources";
+import { clusterType, endpointType, listenerType, piecesOf, ResourceSet, routeType } from "@istiod/resources";
 import { generators } from "@istiod/xds-generators";
 import { type Figure, heapBytes, milliseconds, print } from "./measure.js";
 import { meshDatabase, required } from "./mesh/database.js";
@@ -125,7 +125,7 @@ const encoded = new WeakSet<object>();
 function encode(set: ResourceSet): void {
   if (encoded.has(set)) return;
   encoded.add(set);
-  for (const resource of set) void resource.bytes.length;
+  for (const resource of set) piecesOf(resource);
 }
 
 const figures: Figure[] = [];

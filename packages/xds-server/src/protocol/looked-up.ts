@@ -1,4 +1,4 @@
-import type { Resource } from "@istiod/resources";
+import { type Resource, sizeOf } from "@istiod/resources";
 import { nameBytes, type OutsideResources } from "./outside-resources.js";
 
 /** Results of looking up names outside a set, until the response is built. */
@@ -43,6 +43,6 @@ export class LookedUp {
   }
 
   #bytesOf(name: string, resource: Resource | undefined): number {
-    return (this.#outside.has(name) ? 0 : nameBytes(name)) + (resource?.bytes.length ?? 0);
+    return (this.#outside.has(name) ? 0 : nameBytes(name)) + (resource === undefined ? 0 : sizeOf(resource));
   }
 }

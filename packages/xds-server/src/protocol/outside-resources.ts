@@ -1,4 +1,4 @@
-import type { Resource } from "@istiod/resources";
+import { type Resource, sizeOf } from "@istiod/resources";
 import { Digest } from "../wire/digest.js";
 
 /** Estimated size of a name that only one stream has, with what the source keeps for it, in bytes. */
@@ -88,7 +88,7 @@ export class OutsideResources {
 
   #count(resource: Resource | undefined, sign: 1 | -1): void {
     if (resource === undefined) return;
-    this.#bytes += sign * resource.bytes.length;
+    this.#bytes += sign * sizeOf(resource);
     const [name, version] = [encoder.encode(resource.name), encoder.encode(resource.version)];
     if (sign > 0) this.#digest.add(name, version);
     else this.#digest.remove(name, version);

@@ -1,4 +1,4 @@
-import type { Resource, ResourceSet } from "@istiod/resources";
+import { type Resource, type ResourceSet, sizeOf } from "@istiod/resources";
 import { type Clock, monotonicClock } from "@istiod/runtime";
 import type { Variant } from "../events.js";
 import { encodeRemoved, encodeResources, type Body } from "./body.js";
@@ -195,6 +195,6 @@ function* bodiesOfRemoved(names: readonly string[]): Sliced<readonly Body[]> {
 function isWorthSharing(resources: readonly Resource[]): boolean {
   if (resources.length > sliceNames) return true;
   let bytes = 0;
-  for (const resource of resources) if ((bytes += resource.bytes.length) >= minSharedBytes) return true;
+  for (const resource of resources) if ((bytes += sizeOf(resource)) >= minSharedBytes) return true;
   return false;
 }

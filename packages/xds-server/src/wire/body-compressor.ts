@@ -41,20 +41,39 @@ class Slice {
   held = 0;
 }
 
-function* compressBody({ pieces }: Body, slice: Slice): Sliced<readonly GzipPart[]> {
+function* compressBody(body: Body, slice: Slice): Sliced<readonly GzipPart[]> {
   const parts: GzipPart[] = [];
-  for (const piece of pieces) {
-    for (let from = 0; from < piece.length; from += sliceBytes) {
-      const bytes = piece.subarray(from, from + sliceBytes);
-      if (slice.bytes > 0 && slice.bytes + bytes.length > sliceBytes) {
-        yield slice.held;
-        slice.bytes = 0;
-      }
-      const part = bytes.length < minDeflatedBytes ? storePart(bytes) : deflatePart(bytes);
-      parts.push(part);
-      slice.bytes += bytes.length;
-      slice.held += part.bytes.length;
+  for (const bytes of slicesOf(body)) {
+    if (slice.bytes > 0 && slice.bytes + bytes.length > sliceBytes) {
+      yield slice.held;
+      slice.bytes = 0;
     }
+    const part = bytes.length < minDeflatedBytes ? storePart(bytes) : deflatePart(bytes);
+    parts.push(part);
+    slice.bytes += bytes.length;
+    slice.held += part.bytes.length;
   }
   return parts;
+}
+
+/** Yields the bytes of a body in slices. Small pieces are joined, since each slice is compressed by itself. */
+function* slicesOf({ pieces }: Body): Generator<Uint8Array> {
+  let open: Uint8Array[] = [];
+  let length = 0;
+  for (const piece of pieces) {
+    if (length > 0 && length + piece.length > sliceBytes) {
+      yield joined(open);
+      [open, length] = [[], 0];
+    }
+    let from = 0;
+    for (; piece.length - from > sliceBytes; from += sliceBytes) yield piece.subarray(from, from + sliceBytes);
+    open.push(piece.subarray(from));
+    length += piece.length - from;
+  }
+  if (length > 0) yield joined(open);
+}
+
+function joined(pieces: readonly Uint8Array[]): Uint8Array {
+  const [only] = pieces;
+  return pieces.length === 1 && only !== undefined ? only : Buffer.concat(pieces);
 }

@@ -1,5 +1,5 @@
 import { delimitedFieldSize, varintSize, writeDelimitedHeader, writeString } from "@istiod/protobuf-wire";
-import type { Resource } from "@istiod/resources";
+import { piecesOf, type Resource, sizeOf } from "@istiod/resources";
 import type { Variant } from "../events.js";
 
 /** Encoded fields of a response, as consecutive pieces. Shared between calls; must not be modified. */
@@ -8,7 +8,7 @@ export interface Body {
   readonly length: number;
 }
 
-/** Resources of at least this size become a piece of their own instead of being copied. */
+/** Resources of at least this size become pieces of their own instead of being copied. */
 const minReferencedBytes = 32 * 1024;
 
 /** Field numbers shared by `DiscoveryResponse` and `DeltaDiscoveryResponse`. */
@@ -38,7 +38,7 @@ export function encodeResources(variant: Variant, typeUrl: string, resources: re
       own.set(resource.bytes, offset);
       offset += value;
     } else {
-      pieces.push(own.subarray(start, offset), resource.bytes);
+      pieces.push(own.subarray(start, offset), ...piecesOf(resource));
       start = offset;
     }
   }
@@ -67,7 +67,7 @@ interface Layout {
 }
 
 function layout(variant: Variant, typeUrl: string, resource: Resource): Layout {
-  const value = resource.bytes.length;
+  const value = sizeOf(resource);
   const any = delimitedFieldSize(typeUrl.length) + 1 + varintSize(value) + value;
   if (variant === "sotw") {
     return { message: any, any, value, name: 0, version: 0, header: 1 + varintSize(any) + any - value };

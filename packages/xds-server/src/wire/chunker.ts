@@ -1,4 +1,4 @@
-import type { Resource } from "@istiod/resources";
+import { type Resource, sizeOf } from "@istiod/resources";
 import { sliceNames, type Sliced } from "../sliced.js";
 
 /**
@@ -48,7 +48,7 @@ export class Chunker {
     for (const [i, resource] of resources.entries()) {
       const number = this.#number(resource);
       numbers.push(number.toString(36));
-      bytes += resource.bytes.length;
+      bytes += sizeOf(resource);
       const isBoundary = Math.imul(number, 0x9e3779b1) >>> 0 < 2 ** 32 / boundaryInterval;
       if ((i + 1) % sliceNames === 0) {
         this.#sweep();
