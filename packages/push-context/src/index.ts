@@ -145,6 +145,7 @@ export {
 } from "./routing/routed-servers.js";
 export { routeDeclarations } from "./routing/declared-objects.js";
 export { derivedFrom, type GatewayApiSource } from "./routing/derived-from.js";
+export { routeDestinations } from "./routing/resolve-names.js";
 export { type ResolvedVirtualService, type RouteSemantics, virtualService } from "./routing/virtual-service.js";
 
 export type { ConsolidatedRule } from "./traffic-policy/consolidated-rule.js";

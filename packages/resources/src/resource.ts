@@ -19,6 +19,8 @@ export interface ResourcePart {
   readonly pieces: readonly Uint8Array[];
   /** Bytes of all pieces. */
   readonly size: number;
+  /** True if the last field of the part before continues in it. Absent: parts are of whole fields. */
+  readonly continues?: true;
   /** The parts that it lacks because they could not be generated. Absent: it is complete. */
   readonly failures?: readonly Failure[];
 }
@@ -128,9 +130,13 @@ function blocksOf(parts: readonly ResourcePart[]): readonly Uint8Array[] {
   const blocks: Uint8Array[] = [];
   let [from, bytes] = [0, 0];
   for (const [i, part] of parts.entries()) {
+    if (i > from && part.size >= maxBlockBytes) {
+      blocks.push(blockOf(parts.slice(from, i)));
+      [from, bytes] = [i, 0];
+    }
     bytes += part.size;
     if (!isBoundary(part) && bytes < maxBlockBytes && i < parts.length - 1) continue;
-    blocks.push(blockOf(part, parts.slice(from, i + 1)));
+    blocks.push(blockOf(parts.slice(from, i + 1)));
     [from, bytes] = [i + 1, 0];
   }
   return blocks;
@@ -149,7 +155,9 @@ interface Block {
 /** The last block that ends with a part. */
 const lastBlocks = new WeakMap<ResourcePart, Block>();
 
-function blockOf(last: ResourcePart, parts: readonly ResourcePart[]): Uint8Array {
+function blockOf(parts: readonly ResourcePart[]): Uint8Array {
+  const last = parts.at(-1);
+  if (last === undefined) return join([]);
   const [only] = last.pieces;
   if (parts.length === 1 && last.pieces.length === 1 && only !== undefined) return only;
   const known = lastBlocks.get(last);

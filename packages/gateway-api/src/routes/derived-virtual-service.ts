@@ -3,28 +3,21 @@ import type { QueryContext } from "@istiod/incremental";
 import type { RouteReference } from "./route.js";
 
 /** Content of a VirtualService that stands for routes. */
-export interface DerivedVirtualService extends Pick<
+type DerivedVirtualService = Pick<
   VirtualServiceObject,
-  "namespace" | "name" | "creationTimestamp" | "spec"
-> {
-  /** The routes that it stands for, the oldest first. */
-  readonly routes: readonly RouteReference[];
+  "namespace" | "name" | "creationTimestamp" | "annotations" | "spec"
+>;
+
+/** Returns a VirtualService that stands for routes, which its annotations name. */
+export function derivedVirtualService(q: QueryContext, content: DerivedVirtualService): VirtualServiceObject {
+  return { kind: "VirtualService", ...content, labels: {}, cluster: configCluster(q) };
 }
 
-/** Returns a VirtualService whose annotations name the routes that it stands for. */
-export function derivedVirtualService(
-  q: QueryContext,
-  { routes, ...content }: DerivedVirtualService,
-): VirtualServiceObject {
+/** Returns annotations that name the routes a VirtualService stands for. @param routes the oldest first */
+export function derivedAnnotations(routes: readonly RouteReference[]): Readonly<Record<string, string>> {
   return {
-    kind: "VirtualService",
-    ...content,
-    labels: {},
-    annotations: {
-      "internal.istio.io/parents": routes.map(parentName).join(","),
-      "internal.istio.io/route-semantics": "gateway",
-    },
-    cluster: configCluster(q),
+    "internal.istio.io/parents": routes.map(parentName).join(","),
+    "internal.istio.io/route-semantics": "gateway",
   };
 }
 

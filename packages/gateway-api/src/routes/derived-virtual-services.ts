@@ -5,7 +5,7 @@ import { type HTTPRoute, VirtualServiceSchema } from "@istiod/istio-api/networki
 import { httpRoutesAtPort } from "./conversion/constrained-routes.js";
 import { convertedHttpRules } from "./conversion/http-rules.js";
 import { inPrecedence } from "./conversion/precedence.js";
-import { derivedVirtualService } from "./derived-virtual-service.js";
+import { derivedAnnotations, derivedVirtualService } from "./derived-virtual-service.js";
 import { byAge, type HttpPart, httpParts } from "./http-parts.js";
 import { l4VirtualService, l4VirtualServiceNames } from "./l4-virtual-services.js";
 import { meshGateway } from "./route-attachments.js";
@@ -41,24 +41,53 @@ export const gatewayApiVirtualService = query(
     const [namespace, name] = [key.slice(0, slash), key.slice(slash + 1)];
     const l4 = q.call(l4VirtualService, { namespace, name });
     if (l4 !== undefined) return l4;
-    const parts = q
-      .call(routesOfVirtualService, name)
-      .flatMap((route) => httpParts(q, route).filter((part) => part.virtualService === name))
-      .sort(byAge);
-    const [oldest] = parts;
+    const parts = q.call(partsOfVirtualService, name);
+    const [oldest] = parts.slices[0] ?? [];
     if (oldest === undefined || oldest.namespace !== namespace) return undefined;
     return derivedVirtualService(q, {
       namespace,
       name,
       creationTimestamp: oldest.creationTimestamp,
-      routes: parts.map(({ route }) => route),
+      annotations: parts.annotations,
       spec: create(VirtualServiceSchema, {
         hosts: [oldest.host],
         gateways: [oldest.gateway],
-        http: [...inPrecedence(parts.flatMap((part) => rulesOf(q, part)))],
+        http: [...inPrecedence(parts.slices.flatMap((_, slice) => q.call(rulesOfSlice, { name, slice })))],
       }),
     });
   },
+);
+
+/** The parts of a VirtualService, and the annotations that name their routes. */
+interface VirtualServiceParts {
+  /** The oldest first. */
+  readonly slices: readonly (readonly HttpPart[])[];
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+const sliceSize = 64;
+
+/** The parts of a VirtualService by its name. A change of the rules of a route does not change them. */
+const partsOfVirtualService = query("gatewayApiPartsOfVirtualService", (q, name: string): VirtualServiceParts => {
+  const all = q
+    .call(routesOfVirtualService, name)
+    .flatMap((route) => httpParts(q, route).filter((part) => part.virtualService === name))
+    .sort(byAge);
+  const slices: HttpPart[][] = [];
+  for (let from = 0; from < all.length; from += sliceSize) slices.push(all.slice(from, from + sliceSize));
+  return { slices, annotations: derivedAnnotations(all.map(({ route }) => route)) };
+});
+
+interface Slice {
+  /** Name of the VirtualService. */
+  readonly name: string;
+  /** Index of the slice. */
+  readonly slice: number;
+}
+
+/** The rules of some parts of a VirtualService. A changed route asks for the rules of its slice only. */
+const rulesOfSlice = query("gatewayApiRulesOfSlice", (q, { name, slice }: Slice): readonly HTTPRoute[] =>
+  (q.call(partsOfVirtualService, name).slices[slice] ?? []).flatMap((part) => rulesOf(q, part)),
 );
 
 function rulesOf(q: QueryContext, { route, gateway, port }: HttpPart): readonly HTTPRoute[] {

@@ -4,7 +4,7 @@ import { query, type QueryContext } from "@istiod/incremental";
 import { type VirtualService, VirtualServiceSchema } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import { tcpRoutesAtPort, tlsRoutesForMesh, tlsRoutesOfListener } from "./conversion/constrained-routes.js";
 import { convertedTcpRules, convertedTlsRules } from "./conversion/l4-rules.js";
-import { derivedVirtualService } from "./derived-virtual-service.js";
+import { derivedAnnotations, derivedVirtualService } from "./derived-virtual-service.js";
 import { intersectHosts, isSubsetOf } from "./hostnames.js";
 import { meshHosts } from "./mesh-hosts.js";
 import { isMeshParent } from "./parent.js";
@@ -81,7 +81,7 @@ export const l4VirtualService = query(
       namespace,
       name,
       creationTimestamp: q.call(routeBinding, route)?.creationTimestamp ?? 0,
-      routes: [route],
+      annotations: derivedAnnotations([route]),
       spec: protocol === "tcp" ? tcpSpec(q, route.key, part) : tlsSpec(q, route.key, part),
     });
   },

@@ -14,6 +14,15 @@ const parentsAnnotation = "internal.istio.io/parents";
  * first; none if it was declared as it is. The name of a listener, `kind/name/listener.namespace`, is left out.
  */
 export function derivedFrom(annotations: Readonly<Record<string, string>>): readonly GatewayApiSource[] {
+  let sources = known.get(annotations);
+  if (sources === undefined) known.set(annotations, (sources = sourcesOf(annotations)));
+  return sources;
+}
+
+/** Sources by annotations, which are immutable: those of an object that stands for many routes are long. */
+const known = new WeakMap<Readonly<Record<string, string>>, readonly GatewayApiSource[]>();
+
+function sourcesOf(annotations: Readonly<Record<string, string>>): readonly GatewayApiSource[] {
   const parents = annotations[parentsAnnotation] ?? "";
   const sources = parents.split(",").flatMap((parent): readonly (readonly [string, GatewayApiSource])[] => {
     const dot = parent.lastIndexOf(".");

@@ -37,14 +37,17 @@ export function resolveNames(virtualService: VirtualService, scope: NameScope): 
 
 /** Returns all destinations of the routes, including mirrors, in the order in which they are declared. */
 export function routeDestinations({ http, tcp, tls }: Pick<VirtualService, "http" | "tcp" | "tls">): Destination[] {
-  return [
-    ...http.flatMap((route) => [
-      ...route.route.map((weighted) => weighted.destination),
-      route.mirror,
-      ...route.mirrors.map((mirror) => mirror.destination),
-    ]),
-    ...[...tcp, ...tls].flatMap((route) => route.route.map((weighted) => weighted.destination)),
-  ].filter((destination) => destination !== undefined);
+  const found: Destination[] = [];
+  const add = (destination: Destination | undefined): void => {
+    if (destination !== undefined) found.push(destination);
+  };
+  for (const { route, mirror, mirrors } of http) {
+    for (const { destination } of route) add(destination);
+    add(mirror);
+    for (const { destination } of mirrors) add(destination);
+  }
+  for (const { route } of [...tcp, ...tls]) for (const { destination } of route) add(destination);
+  return found;
 }
 
 /** Returns a copy of the message with these values; the message itself if they are equal. */

@@ -1,7 +1,7 @@
 import { virtualServices } from "@istiod/config-schema";
 import { gatewayApiVirtualServiceKeys } from "@istiod/gateway-api";
 import { fact, type FactContext, query, type QueryContext } from "@istiod/incremental";
-import type { VirtualService } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
+import type { HTTPRoute, VirtualService } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import { ingressVirtualServiceKeys } from "../ingress/ingress-virtual-services.js";
 import type { Proxy } from "../proxy/proxy.js";
 import { features } from "../mesh/features.js";
@@ -226,17 +226,21 @@ export const routedHosts = query(
 );
 
 function destinationsOf({ http: all, tcp, tls }: VirtualService, namespace: string | undefined): readonly RoutedHost[] {
-  const http = all.filter(
-    ({ match }) =>
-      namespace === undefined ||
-      match.length === 0 ||
-      match.some(({ sourceNamespace }) => sourceNamespace === "" || sourceNamespace === namespace),
-  );
+  const http = namespace === undefined ? all : all.filter((route) => mayComeFrom(namespace, route));
   const ports = new Map<string, Set<number>>();
   for (const { host, port } of routeDestinations({ http, tcp, tls })) {
-    ports.set(host, (ports.get(host) ?? new Set()).add(port?.number ?? 0));
+    let numbers = ports.get(host);
+    if (numbers === undefined) ports.set(host, (numbers = new Set()));
+    numbers.add(port?.number ?? 0);
   }
   return [...ports].map(([host, numbers]) => ({ host, ports: [...numbers].sort((a, b) => a - b) }));
+}
+
+/** Reports whether a match of a route applies to clients of a namespace. */
+function mayComeFrom(namespace: string, { match }: HTTPRoute): boolean {
+  return (
+    match.length === 0 || match.some(({ sourceNamespace }) => sourceNamespace === "" || sourceNamespace === namespace)
+  );
 }
 
 /**

@@ -8,6 +8,7 @@ import {
 } from "@istiod/envoy-filter";
 import type { QueryContext } from "@istiod/incremental";
 import { EnvoyFilter_PatchContext as Context } from "@istiod/istio-api/networking/v1alpha3/envoy_filter";
+import { joinEncoded } from "@istiod/protobuf-wire";
 import { mergedGateway, proxyType } from "@istiod/push-context";
 import { partsOf, type Resource, resourceOfParts, type ResourcePart, resourcePart } from "@istiod/resources";
 import { routePatches } from "./client-patches.js";
@@ -38,6 +39,11 @@ class RoutePatching {
   /** By the patches that match the configuration's name. */
   readonly #patchers = new Map<string, RoutesPatcher>();
   readonly #parts = new WeakMap<RoutesPart, ResourcePart>();
+  /** Parts that continue a field, joined, by the first one. */
+  readonly #runs = new WeakMap<
+    ResourcePart,
+    { readonly others: readonly ResourcePart[]; readonly pieces: RoutesPart }
+  >();
 
   constructor(patches: Patches, place: RoutePlace) {
     this.#patches = patches;
@@ -62,10 +68,28 @@ class RoutePatching {
     );
   }
 
+  /** Returns the parts of a configuration, of which those of one field are joined: a piece has whole fields. */
   #piecesOf(unpatched: Resource): readonly RoutesPart[] {
-    const parts = partsOf(unpatched) ?? [resourcePart(unpatched.bytes)];
-    for (const part of parts) this.#parts.set(part.pieces, part);
-    return parts.map(({ pieces }) => pieces);
+    const pieces: RoutesPart[] = [];
+    const all = partsOf(unpatched) ?? [resourcePart(unpatched.bytes)];
+    for (let from = 0, to = 1; from < all.length; from = to, to = from + 1) {
+      while (all[to]?.continues === true) to++;
+      const [first, ...others] = all.slice(from, to);
+      if (first === undefined) break;
+      pieces.push(others.length === 0 ? first.pieces : this.#joined(first, others));
+      if (others.length === 0) this.#parts.set(first.pieces, first);
+    }
+    return pieces;
+  }
+
+  /** Returns parts as one piece: the same one while they are the same. */
+  #joined(first: ResourcePart, others: readonly ResourcePart[]): RoutesPart {
+    const known = this.#runs.get(first);
+    if (known?.others.length === others.length && known.others.every((part, i) => part === others[i]))
+      return known.pieces;
+    const pieces = [joinEncoded([first, ...others].flatMap((part) => part.pieces))];
+    this.#runs.set(first, { others, pieces });
+    return pieces;
   }
 
   #hashed(pieces: RoutesPart): ResourcePart {

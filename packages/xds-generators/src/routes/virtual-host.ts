@@ -1,8 +1,9 @@
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { VirtualHostSchema } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
 import { query, type QueryContext } from "@istiod/incremental";
-import { encodeMessageField, encodeStringField } from "@istiod/protobuf-wire";
+import { encodeMessageField, encodeStringField, messageFieldParts } from "@istiod/protobuf-wire";
 import { meshGateway, proxyConfig } from "@istiod/push-context";
+import { type ResourcePart, resourcePart } from "@istiod/resources";
 import { keyOfId, service, splitKey } from "@istiod/service-discovery";
 import { outboundClusterName } from "../resource-names.js";
 import { hostPort } from "./domains.js";
@@ -10,7 +11,7 @@ import { defaultOutboundRoute } from "./route/default-route.js";
 import { type DestinationTraits, serviceHash } from "./route/destinations.js";
 import { hashPolicy } from "./route/hash-policy.js";
 import { sessionConfig, sessionKeyOf, statefulSessionFilter } from "./route/stateful-session.js";
-import { virtualServiceRoutes } from "./route/virtual-service-routes.js";
+import { type EncodedRoutes, virtualServiceRoutes } from "./route/virtual-service-routes.js";
 
 /** Everything that determines a virtual host of a sidecar; equal requests share its bytes. */
 export interface VirtualHostRequest {
@@ -84,6 +85,24 @@ export function encodeVirtualHost(
   routes: readonly Uint8Array[] = [],
 ): Uint8Array {
   return encodeMessageField(virtualHostsField, [encodeSettings(head), ...routes]);
+}
+
+/**
+ * Encodes a virtual host with some of many encoded routes, of which each part is one of the configuration, so that a
+ * change of one route does not copy and hash the others.
+ */
+export function virtualHostParts(
+  head: MessageInitShape<typeof VirtualHostSchema>,
+  routes: readonly EncodedRoutes[],
+): readonly ResourcePart[] {
+  const [field = new Uint8Array(), settings = new Uint8Array()] = messageFieldParts(virtualHostsField, [
+    encodeSettings(head),
+    ...routes.map(({ bytes }) => bytes),
+  ]);
+  return [
+    resourcePart([field, settings]),
+    ...routes.map(({ bytes, part }): ResourcePart => part ?? { ...resourcePart(bytes), continues: true }),
+  ];
 }
 
 /** Reports whether requests carry the attempt count. */

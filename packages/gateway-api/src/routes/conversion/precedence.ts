@@ -8,15 +8,26 @@ import { shareHeader } from "./matches.js";
  */
 export function inPrecedence(routes: readonly HTTPRoute[]): readonly HTTPRoute[] {
   return routes
-    .map((route) => ({ route, ranks: ranksOf(route.match[0]) }))
+    .map((route) => ({ route, ranks: ranksOf(route) }))
     .sort((a, b) => compareRanks(a.ranks, b.ranks))
     .map(({ route }) => route);
 }
 
 const pathRanks = { exact: 3, prefix: 2, regex: 1 } as const;
 
-/** Returns numbers of which the greater one of the first that differ takes precedence. */
-function ranksOf(match: HTTPMatchRequest | undefined): readonly number[] {
+/** Ranks of routes, which are immutable. */
+const known = new WeakMap<HTTPRoute, Ranks>();
+
+/** Numbers of which the greater one of the first that differ takes precedence. */
+type Ranks = readonly number[];
+
+function ranksOf(route: HTTPRoute): Ranks {
+  let ranks = known.get(route);
+  if (ranks === undefined) known.set(route, (ranks = ranksOfMatch(route.match[0])));
+  return ranks;
+}
+
+function ranksOfMatch(match: HTTPMatchRequest | undefined): Ranks {
   if (match === undefined) return [-2];
   const { case: kind, value = "" } = match.uri?.matchType ?? {};
   return [
@@ -28,9 +39,9 @@ function ranksOf(match: HTTPMatchRequest | undefined): readonly number[] {
   ];
 }
 
-function compareRanks(a: readonly number[], b: readonly number[]): number {
-  for (const [i, rank] of a.entries()) {
-    const difference = (b[i] ?? 0) - rank;
+function compareRanks(a: Ranks, b: Ranks): number {
+  for (let i = 0; i < a.length; i++) {
+    const difference = (b[i] ?? 0) - (a[i] ?? 0);
     if (difference !== 0) return difference;
   }
   return 0;

@@ -13,8 +13,8 @@ import {
 } from "../route-configuration.js";
 import { sessionConfig, statefulSessionFilter } from "../route/stateful-session.js";
 import { splitByName } from "../sidecar/virtual-host-chunks.js";
-import { type EncodedRoute, virtualServiceRoutes } from "../route/virtual-service-routes.js";
-import { encodeVirtualHost, includesAttemptCount } from "../virtual-host.js";
+import { type EncodedRoutes, virtualServiceRoutes } from "../route/virtual-service-routes.js";
+import { encodeVirtualHost, includesAttemptCount, virtualHostParts } from "../virtual-host.js";
 import { misdirectedHosts, misdirectedVirtualHosts } from "./misdirected-requests.js";
 import { type GatewayVirtualHost, gatewayVirtualHosts } from "./gateway-virtual-hosts.js";
 
@@ -34,7 +34,7 @@ export const gatewayRouteConfiguration = query("gatewayRouteConfiguration", (q, 
     hosts.length === 0 && misdirected === undefined
       ? [resourcePart(encodeVirtualHost({ name: `blackhole:${port}`, domains: ["*"] }))]
       : [
-          ...q.call(gatewayChunks, name).map((chunk) => q.call(gatewayChunk, chunk)),
+          ...q.call(gatewayChunks, name).flatMap((chunk) => q.call(gatewayChunk, chunk)),
           ...(misdirected === undefined ? [] : [resourcePart(misdirectedVirtualHosts(misdirected, port, hosts))]),
         ];
   const configuration = routeConfigurationOfParts(
@@ -57,10 +57,22 @@ const gatewayChunks = query("gatewayVirtualHostChunks", (q, name: string): reado
 
 const gatewayChunk = query(
   "gatewayVirtualHostChunk",
-  (q, { hosts }: GatewayChunk): ResourcePart => {
+  (q, { hosts }: GatewayChunk): readonly ResourcePart[] => {
     const failures: Failure[] = [];
-    const encoded = hosts.flatMap((host) => attemptHost(q, host, failures) ?? []);
-    return resourcePart(encoded, failures);
+    const parts: ResourcePart[] = [];
+    let open: Uint8Array[] = [];
+    for (const host of hosts) {
+      const encoded = attemptHost(q, host, failures) ?? [];
+      if (encoded instanceof Uint8Array) {
+        open.push(encoded);
+        continue;
+      }
+      if (open.length > 0) parts.push(resourcePart(open));
+      open = [];
+      for (const part of encoded) parts.push(part);
+    }
+    if (open.length + failures.length > 0) parts.push(resourcePart(open, failures));
+    return parts;
   },
   { key: ({ key }) => key },
 );
@@ -69,7 +81,7 @@ function hash(text: string): string {
   return createHash("sha256").update(text).digest("base64");
 }
 
-function attemptHost(q: QueryContext, host: GatewayVirtualHost, failures: Failure[]): Uint8Array | undefined {
+function attemptHost(q: QueryContext, host: GatewayVirtualHost, failures: Failure[]): EncodedHost | undefined {
   return attempt(
     () => q.call(gatewayVirtualHost, host),
     failures,
@@ -109,25 +121,33 @@ export const unreachableRoutes = query("unreachableRoutes", (q, name: string): r
   }),
 );
 
-/** A virtual host of a gateway, encoded as an element of a route configuration's virtual hosts. */
+/** An element of a route configuration's virtual hosts; parts of it if it has many routes. */
+type EncodedHost = Uint8Array | readonly ResourcePart[];
+
+/** A virtual host of a gateway, encoded. */
 const gatewayVirtualHost = query(
   "gatewayVirtualHost",
-  (q, { name, domains, tiers, requiresTls, session }: GatewayVirtualHost): Uint8Array =>
-    encodeVirtualHost(
-      {
-        name,
-        domains: [...domains],
-        includeRequestAttemptCount: includesAttemptCount(q),
-        requireTls: requiresTls ? TlsRequirement.ALL : TlsRequirement.NONE,
-        typedPerFilterConfig: session === undefined ? {} : { [statefulSessionFilter]: sessionConfig(session) },
-      },
-      tiers
-        .flatMap((tier) => catchAllsLast(tier.flatMap((request) => q.call(virtualServiceRoutes, request))))
-        .map(({ bytes }) => bytes),
-    ),
+  (q, { name, domains, tiers, requiresTls, session }: GatewayVirtualHost): EncodedHost => {
+    const head = {
+      name,
+      domains: [...domains],
+      includeRequestAttemptCount: includesAttemptCount(q),
+      requireTls: requiresTls ? TlsRequirement.ALL : TlsRequirement.NONE,
+      typedPerFilterConfig: session === undefined ? {} : { [statefulSessionFilter]: sessionConfig(session) },
+    };
+    const routes = tiers.flatMap((tier) =>
+      catchAllsLast(tier.flatMap((request) => q.call(virtualServiceRoutes, request))),
+    );
+    return routes.some(({ part }) => part !== undefined)
+      ? virtualHostParts(head, routes)
+      : encodeVirtualHost(
+          head,
+          routes.map(({ bytes }) => bytes),
+        );
+  },
 );
 
 /** Moves catch-all routes to the end, since those of one VirtualService would hide routes of the next. */
-function catchAllsLast(routes: readonly EncodedRoute[]): readonly EncodedRoute[] {
+function catchAllsLast(routes: readonly EncodedRoutes[]): readonly EncodedRoutes[] {
   return [...routes.filter(({ catchAll }) => !catchAll), ...routes.filter(({ catchAll }) => catchAll)];
 }

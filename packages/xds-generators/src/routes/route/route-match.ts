@@ -70,6 +70,13 @@ export function isCatchAll({ pathSpecifier, headers, queryParameters, dynamicMet
   );
 }
 
+/** Reports whether a match may be a catch-all, by its path alone: most are not. */
+export function mayBeCatchAll({ uri }: HTTPMatchRequest): boolean {
+  const { case: kind, value } = uri?.matchType ?? {};
+  if (kind === "exact") return false;
+  return kind === "regex" ? value === ".*" : value === undefined || value.length <= "//".length;
+}
+
 function setPath(out: RouteMatch, { matchType }: StringMatch, semantics: RouteSemantics): void {
   switch (matchType.case) {
     case "exact":

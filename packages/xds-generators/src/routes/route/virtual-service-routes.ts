@@ -7,16 +7,18 @@ import {
   type HTTPRoute,
   HTTPRouteSchema,
 } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
-import { encodeMessageField } from "@istiod/protobuf-wire";
+import { encodeMessageField, joinEncoded } from "@istiod/protobuf-wire";
 import {
   failureMessage,
   inNamespace,
   type ResolvedVirtualService,
+  routeDestinations,
   selects,
   virtualService,
 } from "@istiod/push-context";
+import { type ResourcePart, resourcePart } from "@istiod/resources";
 import type { DestinationTraits } from "./destinations.js";
-import { isCatchAll, routeMatch } from "./route-match.js";
+import { isCatchAll, mayBeCatchAll, routeMatch } from "./route-match.js";
 import { envoyRoute, type RouteContext, type RouteOwner } from "./route.js";
 
 /** A VirtualService's routes at a port of a gateway or of the mesh. */
@@ -39,10 +41,12 @@ export interface RouteRequest extends RouteTarget {
   readonly destinations?: readonly DestinationTraits[];
 }
 
-/** A route, encoded as an element of a virtual host's routes. */
-export interface EncodedRoute {
+/** Consecutive routes, encoded as elements of a virtual host's routes. */
+export interface EncodedRoutes {
   readonly bytes: Uint8Array;
-  /** True if it matches every request, or a fraction of all. */
+  /** The same as a part of a resource, if they are some of many. */
+  readonly part?: ResourcePart;
+  /** True if it is one route, which matches every request, or a fraction of all. */
   readonly catchAll: boolean;
 }
 
@@ -52,70 +56,102 @@ const routesField = 3;
 /** The routes of a VirtualService that apply to the client at a port, encoded, up to the first catch-all. */
 export const virtualServiceRoutes = query(
   "virtualServiceRoutes",
-  (q, request: RouteRequest): readonly EncodedRoute[] => {
+  (q, request: RouteRequest): readonly EncodedRoutes[] => {
     const owner = q.call(virtualService, request.virtualService);
     if (owner === undefined) {
       return [];
     }
     const routes = applicableRoutes(q, owner, request);
     const context = contextOf(request);
-    if (routes.length < minSeparateRoutes || owner.semantics !== "gateway-api")
-      return routes.map(({ route, match, catchAll }) => ({
-        bytes: encodedRoute(q, owner, { route, match }, context),
-        catchAll,
+    if (routes.length < minChunkedRoutes || owner.semantics !== "gateway-api")
+      return routes.map((route) => ({
+        bytes: encodedRoute(q, owner, route, context),
+        catchAll: route.catchAll,
       }));
     const { namespace, name, semantics } = owner;
     const own = { namespace, name, semantics };
     const { destinations = [], ...common } = request;
     const traits = new Map(destinations.map((each) => [each.host, each]));
     const commonKey = hash("sha256", JSON.stringify(common), "base64url");
-    return routes.map(({ route, match, catchAll }) => {
-      const at = match === undefined ? -1 : route.match.indexOf(match);
-      const ofRoute = destinationsOf(route, traits);
-      const key = `${commonKey} ${JSON.stringify(ofRoute)} ${digestOf(route)} ${at}`;
-      return {
-        bytes: q.call(separateRoute, { own, request: { ...common, destinations: ofRoute }, route, at, key }),
-        catchAll,
-      };
+    return splitRoutes(routes).map(({ routes: chunk, catchAll, digest }) => {
+      const ofChunk = destinationsOf(chunk, traits);
+      const key = `${commonKey} ${JSON.stringify(ofChunk)} ${digest}`;
+      const part = q.call(routeChunk, { own, request: { ...common, destinations: ofChunk }, routes: chunk, key });
+      return { bytes: part.pieces[0] ?? new Uint8Array(), part, catchAll };
     });
   },
   { key: (request) => JSON.stringify(request) },
 );
 
 /**
- * The number of routes from which each is a query of its own, so that a changed object of the Gateway API encodes its
- * routes only, and not those of all others for the same host.
+ * The number of routes from which they are encoded in chunks that are queries of their own, so that a changed object of
+ * the Gateway API encodes the chunks of its routes only, and not those of all others for the same host.
  */
-const minSeparateRoutes = 64;
+const minChunkedRoutes = 64;
 
-interface SeparateRoute {
+/** Greatest number of routes in a chunk. */
+const maxChunkSize = 32;
+
+/** Consecutive routes. A catch-all is a chunk of its own. */
+interface RouteChunk {
+  readonly routes: readonly ApplicableRoute[];
+  readonly catchAll: boolean;
+  /** Equal only for equal routes. */
+  readonly digest: string;
+}
+
+/** Splits routes into chunks, whose boundaries depend on their content: an added route changes one chunk. */
+function splitRoutes(routes: readonly ApplicableRoute[]): readonly RouteChunk[] {
+  const chunks: RouteChunk[] = [];
+  let open: ApplicableRoute[] = [];
+  let digests: string[] = [];
+  const close = (catchAll = false): void => {
+    if (open.length > 0) chunks.push({ routes: open, catchAll, digest: hash("sha256", digests.join(), "base64url") });
+    [open, digests] = [[], []];
+  };
+  for (const applicable of routes) {
+    const { route, match, catchAll } = applicable;
+    const digest = digestOf(route);
+    if (catchAll) close();
+    open.push(applicable);
+    digests.push(match === undefined ? digest : `${digest}${route.match.indexOf(match)}`);
+    if (catchAll || endsChunk(digest) || open.length === maxChunkSize) close(catchAll);
+  }
+  close();
+  return chunks;
+}
+
+/** Reports whether a digest in base64url is one of an eighth of all. */
+function endsChunk(digest: string): boolean {
+  return digest < "7";
+}
+
+/** Returns the traits of destinations and mirrors of routes. */
+function destinationsOf(
+  routes: readonly ApplicableRoute[],
+  traits: ReadonlyMap<string, DestinationTraits>,
+): readonly DestinationTraits[] {
+  if (traits.size === 0) return [];
+  const http = routes.map(({ route }) => route);
+  const hosts = routeDestinations({ http, tcp: [], tls: [] }).map(({ host }) => host);
+  return [...new Set(hosts)].flatMap((host) => traits.get(host) ?? []);
+}
+
+interface RouteChunkRequest {
   readonly own: RouteOwner;
   readonly request: RouteRequest;
-  readonly route: HTTPRoute;
-  /** Index of the match; -1 if the route has none. */
-  readonly at: number;
+  readonly routes: readonly ApplicableRoute[];
   /** Equal only for equal routes of equal requests. */
   readonly key: string;
 }
 
-/** Returns the traits of a route's own destinations and mirrors. */
-function destinationsOf(
-  { route, mirror, mirrors }: HTTPRoute,
-  traits: ReadonlyMap<string, DestinationTraits>,
-): readonly DestinationTraits[] {
-  if (traits.size === 0) return [];
-  const all = [
-    ...route.map(({ destination }) => destination),
-    mirror,
-    ...mirrors.map(({ destination }) => destination),
-  ];
-  return [...new Set(all.map((destination) => destination?.host ?? ""))].flatMap((host) => traits.get(host) ?? []);
-}
-
-const separateRoute = query(
-  "virtualServiceRoute",
-  (q, { own, request, route, at }: SeparateRoute): Uint8Array =>
-    encodedRoute(q, own, { route, match: route.match[at] }, contextOf(request)),
+const routeChunk = query(
+  "virtualServiceRouteChunk",
+  (q, { own, request, routes }: RouteChunkRequest): ResourcePart => {
+    const context = contextOf(request);
+    const bytes = joinEncoded(routes.map((route) => encodedRoute(q, own, route, context)));
+    return { ...resourcePart(bytes), continues: true };
+  },
   { key: ({ key }) => key },
 );
 
@@ -180,9 +216,10 @@ function applicableRoutes(
       out.push({ route, match: undefined, catchAll: true });
       return out;
     }
-    for (const match of route.match.filter((candidate) => matchApplies(q, candidate, target))) {
-      const built = routeMatch(match, semantics);
-      const catchAll = isCatchAll(built);
+    for (const match of route.match) {
+      if (!matchApplies(q, match, target)) continue;
+      const built = mayBeCatchAll(match) ? routeMatch(match, semantics) : undefined;
+      const catchAll = built !== undefined && isCatchAll(built);
       out.push({ route, match, catchAll });
       if (catchAll && built.runtimeFraction === undefined) {
         return out;

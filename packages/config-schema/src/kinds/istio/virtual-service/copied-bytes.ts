@@ -6,12 +6,21 @@ import { encodedBound, encodedSize } from "../../../validation/products.js";
  * which its size does not tell.
  */
 export function copiedBytes(http: readonly HTTPRoute[]): number {
-  return http.reduce((sum, route) => {
-    const size = encodedSize(HTTPRouteSchema, [route]);
-    if (route.match.length < 2) return sum + size;
-    const shared = encodedSize(HTTPRouteSchema, [{ ...route, match: [] }]);
-    return sum + size + shared * (route.match.length - 1);
-  }, 0);
+  return http.reduce((sum, route) => sum + copiedBytesOf(route), 0);
+}
+
+/** Bytes by route: those of an object that stands for many others are asked for whenever one of them changes. */
+const known = new WeakMap<HTTPRoute, number>();
+
+function copiedBytesOf(route: HTTPRoute): number {
+  let bytes = known.get(route);
+  if (bytes === undefined) {
+    bytes = encodedSize(HTTPRouteSchema, [route]);
+    if (route.match.length > 1)
+      bytes += encodedSize(HTTPRouteSchema, [{ ...route, match: [] }]) * (route.match.length - 1);
+    known.set(route, bytes);
+  }
+  return bytes;
 }
 
 /** Returns a number that {@link copiedBytes} does not exceed, in a fraction of its time. */
