@@ -120,7 +120,7 @@ export function piecesOf(resource: Resource): readonly Uint8Array[] {
 }
 
 /** Most bytes of a block of several parts. */
-const maxBlockBytes = 128 * 1024;
+const maxBlockBytes = 32 * 1024;
 
 /**
  * Joins consecutive parts, since a piece costs more to write than to copy if it is small. A block ends at a boundary
@@ -142,9 +142,9 @@ function blocksOf(parts: readonly ResourcePart[]): readonly Uint8Array[] {
   return blocks;
 }
 
-/** Reports whether a part is one of an eighth of all, by its content. */
+/** Reports whether a part is one of a quarter of all, by its content. */
 function isBoundary({ digest }: ResourcePart): boolean {
-  return digest < "7";
+  return digest < "F";
 }
 
 interface Block {

@@ -45,6 +45,6 @@ describe("pieces of a resource", () => {
 
   it("are large enough to be worth their writing", () => {
     const parts = Array.from({ length: 2_000 }, (_, i) => partOf(`part ${i}`, 300));
-    expect(piecesOf(resourceOfParts("r", parts)).length).toBeLessThan(2_000 / 6);
+    expect(piecesOf(resourceOfParts("r", parts)).length).toBeLessThan(2_000 / 3);
   });
 });

@@ -51,6 +51,7 @@ interface Rejection {
 }
 
 const noProblems: readonly Problem[] = [];
+const noChanges: readonly ObjectChange[] = [];
 
 /**
  * The objects of one kind in a cluster: decodes them, and decides what applies instead of rejected ones. Of an
@@ -103,6 +104,7 @@ export class KindObjects {
 
   /** Returns the changes since the last call. */
   takeChanges(): readonly (ObjectChange | OtherRevisionChange)[] {
+    if (this.#changes.size + this.#substituteChanges.size + this.#otherChanges.size === 0) return noChanges;
     const kinds = [this.#changes, this.#substituteChanges, this.#otherChanges];
     const changes = kinds.flatMap((of): readonly (ObjectChange | OtherRevisionChange)[] => [...of.values()]);
     for (const of of kinds) of.clear();
@@ -118,8 +120,9 @@ export class KindObjects {
     return this.#entries.get(key)?.metadata;
   }
 
-  *problems(): Generator<Problem> {
-    for (const key of this.#troubled) yield* this.#entries.get(key)?.problems ?? noProblems;
+  problems(): readonly Problem[] {
+    if (this.#troubled.size === 0) return noProblems;
+    return [...this.#troubled].flatMap((key) => this.#entries.get(key)?.problems ?? noProblems);
   }
 
   /** Reports whether an object of this or a later version was seen. False for kinds whose versions are not stored. */

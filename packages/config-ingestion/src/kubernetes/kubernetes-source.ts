@@ -1,4 +1,4 @@
-import { allKinds, applyChanges, type Kind, type Problem } from "@istiod/config-schema";
+import { allKinds, applyChanges, type Kind } from "@istiod/config-schema";
 import { apiVersionOf, type ResourceType } from "@istiod/kubernetes";
 import type { Clock } from "@istiod/runtime";
 import { processClock } from "../ingestion/process-clock.js";
@@ -96,9 +96,11 @@ export class KubernetesSource implements Source {
   async read(): Promise<SourceUpdate> {
     if (this.#policies !== undefined) await this.#storePolicies(this.#policies);
     const changes = this.#kinds.flatMap(({ objects }) => objects.takeChanges());
-    const problems: Problem[] = this.#kinds.flatMap(({ objects }) => [...objects.problems()]);
-    problems.push(...(this.#policies?.problems() ?? []));
-    return { apply: (tx) => applyChanges(tx, changes), problems };
+    const problems = this.#kinds.flatMap(({ objects }) => objects.problems());
+    return {
+      apply: (tx) => applyChanges(tx, changes),
+      problems: [...problems, ...(this.#policies?.problems() ?? [])],
+    };
   }
 
   syncState(): SyncState {
