@@ -11,7 +11,7 @@ import { Closers } from "@istiod/runtime";
 import fc from "fast-check";
 import type { StoredObject } from "./api-objects.js";
 import { type AnyStatus, comparableStatus, storedStatus } from "./comparable-status.js";
-import { hostileMeshes } from "./hostile-meshes.js";
+import { hostileMeshes } from "./hostile/hostile-meshes.js";
 import { OriginalMesh } from "./original-mesh.js";
 import { type ComparedNode, OwnMesh, typeUrls } from "./own-mesh.js";
 import { ComparisonReport, type JsonObject, normalActual, type Pair, type Type } from "@istiod/parity";
