@@ -135,9 +135,12 @@ async function compareMesh(
     const urls = types.map((type) => typeUrls[type]);
     const theirs = await istio.resources(create(NodeSchema, { id: node.id, metadata: node.metadata }), urls);
     const ours = own.resources(node, types);
+    const routed = routesOfListeners(ours[types.indexOf("lds")] ?? new Map());
     for (const [at, type] of types.entries()) {
       const [a, b] = [theirs[at] ?? new Map<string, Uint8Array>(), ours[at] ?? new Map<string, Uint8Array>()];
-      for (const name of new Set([...a.keys(), ...b.keys()])) {
+      // A proxy asks for the routes of its listeners, which EnvoyFilters can remove.
+      const asked = [...b.keys()].filter((name) => type !== "rds" || routed.has(name));
+      for (const name of new Set([...a.keys(), ...asked])) {
         const pair = [a.get(name), b.get(name)].map(
           (bytes) => bytes && (normalActual(type, bytes) as JsonObject),
         ) as unknown as Pair;
@@ -147,6 +150,16 @@ async function compareMesh(
     }
   }
   return lines;
+}
+
+/** Returns the names of the route configurations that listeners refer to. */
+function routesOfListeners(listeners: ReadonlyMap<string, Uint8Array>): ReadonlySet<string> {
+  const names = [...listeners.values()].flatMap((bytes) =>
+    [...JSON.stringify(normalActual("lds", bytes)).matchAll(/"routeConfigName":"([^"]*)"/g)].map(
+      ([, name = ""]) => name,
+    ),
+  );
+  return new Set(names);
 }
 
 function compareStatuses(mesh: string, own: OwnMesh, stored: readonly StoredObject[], report: Report): string[] {
