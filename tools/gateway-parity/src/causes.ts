@@ -18,6 +18,7 @@ import {
   withOwnConditions,
   withoutExistence,
   withoutFormerReferences,
+  withoutFormerSets,
   withoutPoolParents,
   withoutRootsOfGateway,
 } from "./status-causes.js";
@@ -29,6 +30,7 @@ export const causes: readonly GatewayCause[] = [
   { name: "targets of a BackendTLSPolicy have their own conditions", type: "status", without: withOwnConditions },
   { name: "the existence of a client certificate is not told", type: "status", without: withoutExistence },
   { name: "references of conflicted listeners", type: "status", without: withoutFormerReferences },
+  { name: "ListenerSets that were attached", type: "status", without: withoutFormerSets },
   { name: "roots of a Gateway at its ListenerSets", type: "status", without: withoutRootsOfGateway },
   { name: "Gateways of an InferencePool", type: "status", without: withoutPoolParents },
   { name: "additions to messages", type: "status", without: withIstioMessages },

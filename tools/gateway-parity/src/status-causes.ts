@@ -75,6 +75,13 @@ export function withoutFormerReferences([theirs, ours]: Pair): Pair {
     : [{ ...theirs, listeners: Object.fromEntries(listeners) as JsonObject }, ours];
 }
 
+/** Istio leaves the number of attached ListenerSets as it was when none is attached any more. */
+export function withoutFormerSets([theirs, ours]: Pair, { name }: CompareContext): Pair {
+  if (!name.startsWith("Gateway ") || theirs === undefined || ours === undefined) return [theirs, ours];
+  const { attachedListenerSets: _, ...rest } = theirs;
+  return [ours["attachedListenerSets"] === undefined ? rest : theirs, ours];
+}
+
 /**
  * Istio takes the references of a Gateway in another namespace for those of the ListenerSet whose listeners they apply
  * to.

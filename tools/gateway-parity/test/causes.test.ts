@@ -114,6 +114,12 @@ describe("a difference on purpose is explained", () => {
       theirs: listener({ Conflicted: { status: "True" }, ResolvedRefs: { status: "True" } }),
       ours: listener({ Conflicted: { status: "True" } }),
     },
+    "ListenerSets that were attached": {
+      type: "status",
+      name: "Gateway shop/front",
+      theirs: { attachedListenerSets: 2 },
+      ours: {},
+    },
     "roots of a Gateway at its ListenerSets": {
       type: "status",
       name: "ListenerSet shop/more",
@@ -306,6 +312,18 @@ describe("another difference is not explained", () => {
       name: "0.0.0.0_443",
       theirs: chains({ name: "a" }, { filterChainMatch: { serverNames: ["b"] } }),
       ours: chains({ name: "a" }),
+    },
+    "another number of attached ListenerSets": {
+      type: "status",
+      name: "Gateway shop/front",
+      theirs: { attachedListenerSets: 2 },
+      ours: { attachedListenerSets: 1 },
+    },
+    "attached ListenerSets that Istio does not count": {
+      type: "status",
+      name: "Gateway shop/front",
+      theirs: {},
+      ours: { attachedListenerSets: 1 },
     },
     "a missing virtual host": {
       type: "rds",
