@@ -35,6 +35,8 @@ export interface TrafficFigures {
   /** Those of them that asked for a new connection. */
   readonly fresh: number;
   readonly failed: number;
+  /** Requests that were not sent, because answers came slowly. */
+  readonly skipped: number;
   /** The first failures. */
   readonly failures: readonly string[];
   /** Milliseconds. */

@@ -14,8 +14,11 @@ import {
 const { requestsPerSecond, client, application, host, freshEvery } = workerData as TrafficSettings;
 const tickMs = 20;
 const timeoutMs = 30_000;
-/** Requests without an answer, above which no further ones are sent: on a loaded machine, the rate falls. */
-const maxInFlight = 100;
+/**
+ * Most requests without an answer, and most that are owed after a time in which none could be sent. Others are skipped:
+ * on a loaded machine, the rate falls if answers take longer than two seconds.
+ */
+const maxInFlight = Math.ceil(2 * requestsPerSecond);
 const keptFailures = 20;
 
 const agent = new Agent({ keepAlive: true, maxSockets: Infinity });
@@ -25,7 +28,7 @@ let sent = 0;
 let inFlight = 0;
 let answered = 0;
 let latencies: number[] = [];
-const none = { succeeded: 0, fresh: 0, failed: 0 };
+const none = { succeeded: 0, fresh: 0, failed: 0, skipped: 0 };
 let counts = { ...none };
 let failures: string[] = [];
 
@@ -88,8 +91,9 @@ setInterval(() => {
   last = now;
   if (!isSending) return void (owed = 0);
   for (; owed >= 1 && inFlight < maxInFlight; owed--) send();
-  // Requests that could not be sent in time are skipped.
-  owed %= 1;
+  const skipped = Math.max(0, Math.floor(owed - maxInFlight));
+  owed -= skipped;
+  counts.skipped += skipped;
 }, tickMs);
 
 function take(): TrafficFigures {

@@ -33,8 +33,8 @@ async function run(): Promise<boolean> {
     requestsPerSecond: positive("rate", values.rate),
   });
   try {
-    console.log("| stage | s | changes | requests, failed | p99, longest ms | all live after ms |");
-    console.log("|---|--:|--:|--:|--:|--:|");
+    console.log("| stage | s | changes | requests, skipped, failed | a second | p99, longest ms | all live after ms |");
+    console.log("|---|--:|--:|--:|--:|--:|--:|");
     let isMet = true;
     for (const stage of Object.keys(routeStages) as RouteStage[]) {
       const result = await runStage(rig, stage, changesPerSecond);
@@ -50,12 +50,13 @@ async function run(): Promise<boolean> {
   }
 }
 
-function row({ stage, seconds, changes, requests, failed, p99, longest, liveMs }: StageResult): string {
+function row({ stage, seconds, changes, requests, skipped, failed, p99, longest, liveMs }: StageResult): string {
   const cells = [
     stage,
     seconds.toFixed(0),
     changes,
-    `${requests}, **${failed}**`,
+    `${requests}, ${skipped}, **${failed}**`,
+    (requests / seconds).toFixed(0),
     `${p99.toFixed(0)}, ${longest.toFixed(0)}`,
     liveMs.toFixed(0),
   ];

@@ -20,6 +20,8 @@ export interface StageResult {
   readonly changes: number;
   readonly requests: number;
   readonly failed: number;
+  /** Requests that were not sent, because answers came slowly. */
+  readonly skipped: number;
   readonly failures: readonly string[];
   /** Milliseconds, of the slower of the routes that stay. */
   readonly p99: number;
@@ -57,6 +59,7 @@ export async function runStage(
     changes: rig.slots.length,
     requests: failed + figures.reduce((sum, each) => sum + each.succeeded, 0),
     failed,
+    skipped: figures.reduce((sum, each) => sum + each.skipped, 0),
     failures: figures.flatMap((each) => each.failures),
     p99: Math.max(...figures.map((each) => each.p99)),
     longest: Math.max(...figures.map((each) => each.longest)),
